@@ -1,0 +1,1 @@
+//! Kubernetes kinds that Remuda serves, one kind a file, no logic.

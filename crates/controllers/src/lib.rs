@@ -1,0 +1,1 @@
+//! The reconcilers, one folder a kind.

@@ -1,0 +1,204 @@
+//! What does exist on AWS. `Known` or `Unknown`, never a guess: a failed read is not absence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::desired::{ImageQuery, TemplateData};
+use crate::{error::CloudFailure, pool::members::Member};
+
+/// The answer of a read, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Read<T> {
+    /// The read succeeded, all pages of it.
+    Known(T),
+    /// The read failed.
+    Unknown(CloudFailure),
+    /// The read was not asked for at this depth.
+    NotAsked,
+}
+
+impl<T> Read<T> {
+    /// The value, if the read succeeded.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Unknown(_) | Self::NotAsked => None,
+        }
+    }
+}
+
+/// What to look at; built from `Desired` or, for deletion and refreshes, from the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Handle {
+    /// Region.
+    pub region: String,
+    /// Group name.
+    pub group_name: String,
+    /// Launch template names start with this: `<group name>-`.
+    pub template_prefix: String,
+    /// Payload object: bucket and key.
+    pub payload: Option<(String, String)>,
+    /// Old payload object after a bucket change: bucket and key.
+    pub old_payload: Option<(String, String)>,
+    /// Image to look up.
+    pub image: Option<ImageQuery>,
+}
+
+/// How much to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Depth {
+    /// Group and members, from the sweep: a refresh.
+    Members,
+    /// Everything owned: an apply, drift check or destroy.
+    Full,
+}
+
+/// How old an answer of the sweep may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Freshness {
+    /// Up to 30 s.
+    Steady,
+    /// Up to 10 s: something converges.
+    Converging,
+    /// Read now: the answer decides on removing a machine or emptying a list.
+    Fresh,
+}
+
+/// Everything observed of one pool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Observed {
+    /// The group, `None` when it does not exist.
+    pub group: Read<Option<Group>>,
+    /// Members by the group's name tag, sorted by provider id.
+    pub members: Read<Vec<Member>>,
+    /// Our CPU policy.
+    pub policy: Read<Option<Policy>>,
+    /// Launch templates whose name starts with the prefix, by name.
+    pub templates: Read<BTreeMap<String, Template>>,
+    /// The payload object; `None` when it does not exist.
+    pub payload: Read<Option<PayloadHead>>,
+    /// The old payload object.
+    pub old_payload: Read<Option<PayloadHead>>,
+    /// The newest matching image; `None` when nothing matches.
+    pub image: Read<Option<String>>,
+    /// The newest instance refreshes of the group, newest first.
+    pub refreshes: Read<Vec<Refresh>>,
+    /// Failed scaling activities of the last hour, newest first; asked for when short of members.
+    pub failed_activities: Read<Vec<Activity>>,
+}
+
+/// An Auto Scaling group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// Name.
+    pub name: String,
+    /// ARN.
+    pub arn: String,
+    /// Bounds and desired capacity.
+    pub min_size: i64,
+    /// Upper bound.
+    pub max_size: i64,
+    /// Desired capacity.
+    pub desired_capacity: i64,
+    /// Launch template name, when the group names one.
+    pub template_name: Option<String>,
+    /// Launch template version as the group names it: `$Latest`.
+    pub template_version: Option<String>,
+    /// Subnets of `VPCZoneIdentifier`.
+    pub subnets: BTreeSet<String>,
+    /// `CapacityRebalance`.
+    pub capacity_rebalance: bool,
+    /// `EC2`.
+    pub health_check_type: String,
+    /// Seconds.
+    pub health_check_grace_period_seconds: i64,
+    /// `NewInstancesProtectedFromScaleIn`.
+    pub new_instances_protected: bool,
+    /// Tags: key to (value, propagates).
+    pub tags: BTreeMap<String, (String, bool)>,
+    /// Names of suspended processes.
+    pub suspended: BTreeSet<String>,
+    /// Instances the group itself lists (terminating ones included).
+    pub instances: Vec<GroupInstance>,
+    /// `Delete in progress` while a delete runs.
+    pub status: Option<String>,
+}
+
+/// An instance as the group lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GroupInstance {
+    /// Instance id.
+    pub instance_id: String,
+    /// `InService`, `Terminating:Wait`, ...
+    pub lifecycle_state: String,
+    /// Protected from scale-in.
+    pub protected: bool,
+    /// Launch template name, when known.
+    pub template_name: Option<String>,
+    /// Launch template version, when known.
+    pub template_version: Option<String>,
+}
+
+/// A target-tracking policy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Policy {
+    /// Policy type.
+    pub policy_type: String,
+    /// Predefined metric.
+    pub metric: String,
+    /// Target.
+    pub target_value: f64,
+}
+
+/// A launch template with its newest version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Template {
+    /// `lt-…`.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// Default version number.
+    pub default_version: i64,
+    /// Latest version number.
+    pub latest_version: i64,
+    /// Tags of the template object.
+    pub tags: BTreeMap<String, String>,
+    /// Data of the latest version, read back into our shape; `None` when it was not read.
+    pub data: Option<TemplateData>,
+    /// Fields of the data that we never set, by name: drift of their own.
+    pub foreign_fields: Vec<String>,
+}
+
+/// A staged payload as `HeadObject` and `GetObjectTagging` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PayloadHead {
+    /// Bytes.
+    pub content_length: i64,
+    /// Lower-case hex MD5 in quotes for SSE-S3 objects put in one part.
+    pub etag: Option<String>,
+    /// Object tags.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// An instance refresh.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refresh {
+    /// Id.
+    pub id: String,
+    /// `Pending`, `InProgress`, `Successful`, `Failed`, `Cancelling`, `Cancelled`, `Baking`, ...
+    pub status: String,
+    /// Why, when AWS says.
+    pub status_reason: Option<String>,
+    /// Percent done.
+    pub percentage_complete: Option<i64>,
+}
+
+/// A failed scaling activity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Activity {
+    /// Id.
+    pub id: String,
+    /// AWS's message: why the launch failed.
+    pub status_message: String,
+}

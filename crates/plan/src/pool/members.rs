@@ -1,0 +1,48 @@
+//! Members: the non-terminated instances of a group.
+
+use serde::{Deserialize, Serialize};
+
+/// One non-terminated instance of the group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Equals the Node's `spec.providerID` byte for byte: `aws:///us-east-1a/i-0aaa0000000000001`.
+    pub provider_id: String,
+    /// The cloud's own id: `i-0aaa0000000000001`.
+    pub instance_id: String,
+    /// Addresses; empty when the instance has none.
+    pub addresses: Vec<Address>,
+    /// Zone, when known.
+    pub failure_domain: Option<String>,
+    /// State in the contract's words.
+    pub state: MemberState,
+    /// Why the member is not running: `InstancePending`, `InstanceStopped`, `UnknownState`.
+    pub reason: Option<String>,
+}
+
+/// State of a member or a pool in the contract's words, in ascending order of how bad it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberState {
+    /// Starting.
+    Pending,
+    /// Running.
+    Running,
+    /// Running badly.
+    Degraded,
+    /// Stopping or stopped.
+    Stopped,
+    /// Gone.
+    Terminated,
+    /// The cloud says something else.
+    Unknown,
+}
+
+/// A network address of a member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// `InternalIP`, `ExternalIP`, `Hostname`, `InternalDNS` or `ExternalDNS`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The address.
+    pub address: String,
+}

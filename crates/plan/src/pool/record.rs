@@ -1,0 +1,98 @@
+//! The durable pool record: the one thing remembered between passes (captf document 6.4, AWS
+//! document 4.8). Lives in the Secret `remuda-pool-<pool>`; holds digests of the bootstrap data,
+//! never the data.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a pool remembers. Serialized as JSON under the Secret key `record`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Rises with every write; shown as `status.observedStateSerial`.
+    pub revision: i64,
+    /// Installation id of the group tag `remuda.dev/installation`.
+    pub installation: String,
+    /// A first apply succeeded; never cleared (`captf.io/applied`).
+    pub applied: bool,
+    /// Hash of the inputs of the last successful apply.
+    pub inputs_hash: Option<String>,
+    /// Exports of the last successful apply.
+    pub applied_exports: Option<Value>,
+    /// Identity of the last operation, `kind/name`.
+    pub identity: Option<String>,
+    /// Operation counters, for names of `activeJob`.
+    pub attempts: BTreeMap<String, i64>,
+    /// What the driver remembers.
+    pub driver: DriverRecord,
+}
+
+/// The driver's part of the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "driver")]
+pub enum DriverRecord {
+    /// No driver has written yet.
+    None,
+    /// AWS.
+    Aws(AwsRecord),
+}
+
+/// AWS document 4.8.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AwsRecord {
+    /// Zone to the subnet seen at the first apply; written once, before the first cloud write.
+    pub inherited_zones: BTreeMap<String, String>,
+    /// What decides rolls.
+    pub roll_key: Option<RollKey>,
+    /// Name of the current launch template.
+    pub template_name: Option<String>,
+    /// Digest of the last applied template data.
+    pub template_data_hash: Option<String>,
+    /// SHA-256 of the decoded payload last written.
+    pub payload_hash: Option<String>,
+    /// A roll whose refresh has not been accepted yet: set before the group points at the template.
+    pub pending_roll: Option<PendingRoll>,
+    /// Where things were applied: teardown without valid inputs.
+    pub applied: Option<AwsApplied>,
+    /// The desired capacity last observed (C-13).
+    pub last_desired_capacity: Option<i64>,
+}
+
+/// What decides a roll: nothing else does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollKey {
+    /// Verbatim `kubernetes_version`.
+    pub kubernetes_version: Option<String>,
+    /// Explicit `machine_image.id`.
+    pub image_id: Option<String>,
+}
+
+/// A roll that began and whose refresh is not accepted yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingRoll {
+    /// The new launch template.
+    pub template_name: String,
+    /// The template to delete once the refresh is accepted.
+    pub old_template_name: Option<String>,
+    /// The roll key that becomes current.
+    pub roll_key: RollKey,
+}
+
+/// Last applied places and names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwsApplied {
+    /// Region.
+    pub region: String,
+    /// Bootstrap bucket.
+    pub bucket: String,
+    /// Payload key.
+    pub key: String,
+    /// Group name.
+    pub group_name: String,
+}

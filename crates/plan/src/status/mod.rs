@@ -1,0 +1,1 @@
+//! Conditions, events, record and requeue: decided here and nowhere else.

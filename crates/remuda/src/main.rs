@@ -1,0 +1,3 @@
+//! Worker machines of Kubernetes clusters on AWS and Azure.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Simulated clouds at the wire, and simulated nodes.

@@ -1,0 +1,1 @@
+//! Test worlds, builders and expectations.
