@@ -1,10 +1,21 @@
 //! Which cloud a pool runs on. Chosen once, from the image (captf document 6.2); the only place
 //! where the clouds' plans meet. Controllers and the command line see only these types.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::aws;
 pub use crate::aws::observed::{Depth, Freshness};
+use crate::{
+    aws,
+    error::{CloudFailure, Refusal},
+    pool::{
+        action::{Plan, PlanStop},
+        inputs::{Inputs, UserVariables},
+        outputs::Outputs,
+        record::Record,
+    },
+};
 
 /// A native driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -33,4 +44,122 @@ pub enum Handle {
 pub enum Observed {
     /// On AWS.
     Aws(Box<aws::observed::Observed>),
+}
+
+/// What a driver needs to know of a pool besides its inputs. Survives without valid inputs, so
+/// that refreshes and deletion work from it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PoolContext<'a> {
+    /// Namespace of the pool.
+    pub namespace: &'a str,
+    /// Name of the pool object.
+    pub pool_name: &'a str,
+    /// Name of the owning MachinePool: part of the cloud names.
+    pub machinepool_name: &'a str,
+    /// The four ownership tags `captf.io/{cluster,namespace,kind,name}`.
+    pub ownership: &'a BTreeMap<String, String>,
+    /// Installation id: the record's, or the one a new record gets.
+    pub installation: &'a str,
+    /// The durable record; `None` before the first apply or when it is lost.
+    pub record: Option<&'a Record>,
+    /// Pool Machines are off: the module's exact behaviour.
+    pub machines_off: bool,
+    /// Time of the pass, seconds since the epoch: only for generated name suffixes.
+    pub now_epoch_seconds: i64,
+}
+
+impl Driver {
+    /// The driver an image names: the last path segment of its repository decides.
+    ///
+    /// # Errors
+    /// `ImageInvalid` listing the supported names.
+    pub fn from_image(image: &str) -> Result<Self, Refusal> {
+        let _ = image;
+        unimplemented!("plan-pool: pool/image.rs")
+    }
+
+    /// Checks names, types and constraints of user variables; all problems at once.
+    ///
+    /// # Errors
+    /// `V-0`, `V-10` to `V-21`.
+    pub fn check_variables(self, variables: &UserVariables) -> Result<(), Vec<Refusal>> {
+        let _ = variables;
+        unimplemented!("plan-aws: aws/vars.rs")
+    }
+
+    /// What should exist. Pure; makes no call; reports every refusal that needs no read.
+    ///
+    /// # Errors
+    /// All `V` and `R` refusals of the inputs but, sorted.
+    pub fn desired(
+        self,
+        inputs: &Inputs,
+        variables: &UserVariables,
+        context: &PoolContext<'_>,
+    ) -> Result<Desired, Vec<Refusal>> {
+        let _ = (inputs, variables, context);
+        unimplemented!("plan-aws: aws/desired.rs")
+    }
+
+    /// What to look at for `desired`.
+    pub fn handle(desired: &Desired, context: &PoolContext<'_>) -> Handle {
+        let _ = (desired, context);
+        unimplemented!("plan-aws")
+    }
+
+    /// What to look at without valid inputs; `None` when nothing was ever applied.
+    pub fn handle_from_record(self, context: &PoolContext<'_>) -> Option<Handle> {
+        let _ = context;
+        unimplemented!("plan-aws")
+    }
+
+    /// The steps from what is to what should be. Steps include the record writes.
+    ///
+    /// # Errors
+    /// or the read that failed.
+    pub fn diff(
+        desired: &Desired,
+        observed: &Observed,
+        context: &PoolContext<'_>,
+    ) -> Result<Plan, PlanStop> {
+        let _ = (desired, observed, context);
+        unimplemented!("plan-aws: aws/diff.rs")
+    }
+
+    /// The steps from what is to nothing.
+    ///
+    /// # Errors
+    /// The read that failed. A foreign group or template is left alone, never an error.
+    pub fn teardown(
+        self,
+        handle: &Handle,
+        observed: &Observed,
+        context: &PoolContext<'_>,
+    ) -> Result<Plan, PlanStop> {
+        let _ = (handle, observed, context);
+        unimplemented!("plan-aws: aws/teardown.rs")
+    }
+
+    /// What the pool publishes, computed from one observation; `Err` when a read it needs failed
+    /// (the previous outputs stay). `input_replicas` serves only where no capacity was ever seen.
+    ///
+    /// # Errors
+    /// The failed read.
+    pub fn outputs(
+        self,
+        handle: &Handle,
+        observed: &Observed,
+        dropped_node_labels: &[String],
+        input_replicas: Option<i64>,
+        context: &PoolContext<'_>,
+    ) -> Result<Outputs, CloudFailure> {
+        let _ = (
+            handle,
+            observed,
+            dropped_node_labels,
+            input_replicas,
+            context,
+        );
+        unimplemented!("plan-aws: aws/outputs.rs")
+    }
 }

@@ -18,8 +18,61 @@ pub struct Step {
     pub because: String,
     /// What it does to running machines.
     pub effect: Effect,
+    /// The object it is about, by its stable logical name (captf document, DRF-2):
+    /// `autoscaling_group/captf-team-a-demo-pool-0-43c6d828`.
+    pub object: String,
+    /// How the step counts as drift.
+    pub kind: ChangeKind,
     /// Fields that differ.
     pub changes: Vec<FieldChange>,
+}
+
+/// How a step counts in `status.lastRun.drift` (captf document, DRF-2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// A missing object is made.
+    Create,
+    /// An object changes in place.
+    Update,
+    /// An object is made anew because it cannot change in place.
+    Replace,
+    /// An owned object that is not desired goes.
+    Delete,
+    /// A record write or a step of a protocol already under way: not drift.
+    Bookkeeping,
+}
+
+/// The ordered steps of one pass and what comes after them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Steps in order; empty when everything is as desired.
+    pub steps: Vec<Step>,
+    /// What follows when every step succeeded.
+    pub outlook: Outlook,
+}
+
+/// What follows when every step of a plan succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Outlook {
+    /// The world is as desired (for deletion: nothing is left).
+    Settled,
+    /// Something takes time; the next pass goes on.
+    LookAgain {
+        /// What is awaited, for people: `instance refresh r-1 to be cancelled`.
+        what: String,
+        /// When to look again.
+        after_seconds: u32,
+    },
+}
+
+/// Why no plan can be made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum PlanStop {
+    /// The user must act; all refusals, sorted.
+    Refused(Vec<crate::error::Refusal>),
+    /// A read that the plan needs failed; nothing is guessed.
+    Unreadable(crate::error::CloudFailure),
 }
 
 /// What is done in one step.
@@ -50,8 +103,6 @@ pub enum Effect {
 /// One differing field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldChange {
-    /// Logical name of the object: `autoscaling_group/captf-team-a-demo-pool-0-43c6d828`.
-    pub object: String,
     /// Field: `max_size`.
     pub field: String,
     /// Old value; `None` when absent. Secret values are `"[redacted]"`.
