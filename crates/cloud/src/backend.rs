@@ -35,8 +35,10 @@ pub trait PoolSession: Send + Sync {
         freshness: Freshness,
     ) -> Result<Observed, CloudError>;
 
-    /// Makes one cloud call. Safe to repeat. A write invalidates the group's place in the sweep.
-    async fn apply(&self, action: &Action) -> Result<Applied, CloudError>;
+    /// Makes one cloud call for the pool that `handle` names (its region is where the call goes).
+    /// Safe to repeat. A write to the group invalidates its place in the sweep. A record write is
+    /// not a cloud call: the caller makes it, and a backend answers `Bug`.
+    async fn apply(&self, handle: &Handle, action: &Action) -> Result<Applied, CloudError>;
 }
 
 /// What a call came to.
