@@ -1,7 +1,18 @@
 //! The one seam between controllers and clouds.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `backend` | what a cloud must be able to do |
+//! | `error` | a failed call with its class |
+//! | `retry` | when to try again, a pure schedule |
+//! | `budget` | how many calls may leave, and how many did |
+//! | `measured` | what is told of every call |
 
 pub mod backend;
+pub mod budget;
 pub mod error;
+pub mod measured;
+pub mod retry;
 
 pub use backend::{Applied, Credentials, PoolBackend, PoolSession};
 pub use error::CloudError;
