@@ -1,1 +1,61 @@
 //! Every bound and figure, each with its source.
+
+/// Seconds between two drift checks unless someone says otherwise (captf document 1.9, 3.5).
+pub const DRIFT_INTERVAL_SECONDS: u32 = 1800;
+
+/// Seconds between two membership refreshes unless someone says otherwise (captf document, MEM-2).
+pub const MEMBERSHIP_INTERVAL_SECONDS: u32 = 60;
+
+/// Seconds between two refreshes while members and wish disagree (captf document, MEM-3).
+pub const CONVERGING_INTERVAL_SECONDS: u32 = 30;
+
+/// Every interval gains up to this many percent, derived from the UID (captf document, MEM-5).
+pub const JITTER_PERCENT: u64 = 10;
+
+/// First retry after a failed operation (captf document 2.15).
+pub const RETRY_FIRST_SECONDS: u32 = 60;
+
+/// Longest wait between two tries (captf document 2.15).
+pub const RETRY_CAP_SECONDS: u32 = 600;
+
+/// Failed tries after which the longest wait applies (captf document 1.4, 2.15).
+pub const FAILED_HISTORY_LIMIT: u32 = 3;
+
+/// Overall deadline of an operation (captf document 1.4).
+pub const OPERATION_DEADLINE_SECONDS: u32 = 3600;
+
+/// Lock timeout: only compared with the deadline (captf document 1.4).
+pub const LOCK_TIMEOUT_SECONDS: u32 = 300;
+
+/// Rendered inputs and variables together (captf document, HASH-5).
+pub const INPUTS_BYTES: usize = 1_000_000;
+
+/// Entries of `spec.providerIDList` (captf document 2.2).
+pub const PROVIDER_IDS: usize = 10_000;
+
+/// Characters of a provider id (captf document 2.2).
+pub const PROVIDER_ID_CHARS: usize = 512;
+
+/// Entries of `status.instances` (captf document 2.2).
+pub const INSTANCES: usize = 1_000;
+
+/// Resources named in `status.lastRun.drift` (captf document, DRF-2).
+pub const DRIFT_RESOURCES: usize = 20;
+
+/// Bytes of `status.lastRun.error.summary` (captf document 1.5).
+pub const ERROR_SUMMARY_BYTES: usize = 512;
+
+/// Seconds between the two reads that confirm an empty list (captf document, LST-9).
+pub const EMPTY_CONFIRM_SECONDS: u32 = 15;
+
+/// Keys of `spec.variables` (captf document, VAR-9).
+pub const INLINE_VARIABLES: usize = 256;
+
+/// Entries of `spec.variablesFrom` (captf document, VAR-9).
+pub const VARIABLE_SOURCES: usize = 16;
+
+/// Characters of an operation's name (captf document 6.3).
+pub const JOB_NAME_CHARS: usize = 57;
+
+/// Characters of `spec.source.image` (captf document 1.3).
+pub const IMAGE_CHARS: usize = 512;

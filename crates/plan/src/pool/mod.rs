@@ -2,6 +2,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `world` | everything one pass reads from Kubernetes |
+//! | `objects` | the Kubernetes objects a pool reads, as plain data |
+//! | `gate` | waiting for whom, and which operation is due |
+//! | `identity` | which identity, and whether it may be used |
 //! | `inputs` | the 14 contract inputs, validated |
 //! | `secret` | a value that never prints |
 //! | `members` | members, their states and addresses |
@@ -11,9 +15,13 @@
 //! | `action` | steps: one cloud call each, with reason and effect |
 
 pub mod action;
+pub mod gate;
 pub mod health;
+pub mod identity;
 pub mod inputs;
 pub mod members;
+pub mod objects;
 pub mod outputs;
 pub mod record;
 pub mod secret;
+pub mod world;

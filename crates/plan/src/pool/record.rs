@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +28,60 @@ pub struct Record {
     pub attempts: BTreeMap<String, i64>,
     /// What the driver remembers.
     pub driver: DriverRecord,
+    /// Outcomes and waits of operations; drivers pass it on unchanged.
+    #[serde(default)]
+    pub history: History,
+}
+
+impl Record {
+    /// A record nothing has been written into yet.
+    pub fn new(installation: &str) -> Self {
+        Self {
+            revision: 0,
+            installation: installation.to_owned(),
+            applied: false,
+            inputs_hash: None,
+            applied_exports: None,
+            identity: None,
+            attempts: BTreeMap::new(),
+            driver: DriverRecord::None,
+            history: History::default(),
+        }
+    }
+}
+
+/// Outcomes and waits of a pool's operations. Durable, so that neither a restart nor a move runs
+/// a failing operation more often than its schedule allows, nor forgets that one must be repeated.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct History {
+    /// The pool was once provisioned; never cleared.
+    pub provisioned: bool,
+    /// When the last apply succeeded.
+    pub applied_at: Option<Timestamp>,
+    /// The last apply did not finish: another is due even if the hash matches.
+    pub apply_failed: bool,
+    /// Failed applies in a row.
+    pub apply: Tries,
+    /// Failed destroys in a row.
+    pub destroy: Tries,
+    /// Remediations tried since the last successful drift check.
+    pub remediations: u32,
+}
+
+/// Failed tries in a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tries {
+    /// How many.
+    pub failed: u32,
+    /// Not before.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// Name of the record Secret: `remuda-pool-<pool>`.
+pub fn secret_name(pool: &str) -> String {
+    format!("remuda-pool-{pool}")
 }
 
 /// The driver's part of the record.
