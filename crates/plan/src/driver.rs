@@ -83,8 +83,9 @@ impl Driver {
     /// # Errors
     /// `V-0`, `V-10` to `V-21`.
     pub fn check_variables(self, variables: &UserVariables) -> Result<(), Vec<Refusal>> {
-        let _ = variables;
-        unimplemented!("plan-aws: aws/vars.rs")
+        match self {
+            Self::Aws => aws::vars::resolve(variables).map(drop),
+        }
     }
 
     /// What should exist. Pure; makes no call; reports every refusal that needs no read.
@@ -97,20 +98,24 @@ impl Driver {
         variables: &UserVariables,
         context: &PoolContext<'_>,
     ) -> Result<Desired, Vec<Refusal>> {
-        let _ = (inputs, variables, context);
-        unimplemented!("plan-aws: aws/desired.rs")
+        match self {
+            Self::Aws => aws::desired::desired(inputs, variables, context)
+                .map(|desired| Desired::Aws(Box::new(desired))),
+        }
     }
 
     /// What to look at for `desired`.
     pub fn handle(desired: &Desired, context: &PoolContext<'_>) -> Handle {
-        let _ = (desired, context);
-        unimplemented!("plan-aws")
+        match desired {
+            Desired::Aws(desired) => Handle::Aws(aws::handle::of_desired(desired, context)),
+        }
     }
 
     /// What to look at without valid inputs; `None` when nothing was ever applied.
     pub fn handle_from_record(self, context: &PoolContext<'_>) -> Option<Handle> {
-        let _ = context;
-        unimplemented!("plan-aws")
+        match self {
+            Self::Aws => aws::handle::of_record(context).map(Handle::Aws),
+        }
     }
 
     /// The steps from what is to what should be. Steps include the record writes.
@@ -122,8 +127,8 @@ impl Driver {
         observed: &Observed,
         context: &PoolContext<'_>,
     ) -> Result<Plan, PlanStop> {
-        let _ = (desired, observed, context);
-        unimplemented!("plan-aws: aws/diff.rs")
+        let (Desired::Aws(desired), Observed::Aws(observed)) = (desired, observed);
+        aws::diff::diff(desired, observed, context)
     }
 
     /// The steps from what is to nothing.
@@ -136,8 +141,8 @@ impl Driver {
         observed: &Observed,
         context: &PoolContext<'_>,
     ) -> Result<Plan, PlanStop> {
-        let _ = (handle, observed, context);
-        unimplemented!("plan-aws: aws/teardown.rs")
+        let (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) = (self, handle, observed);
+        aws::teardown::teardown(handle, observed, context)
     }
 
     /// What the pool publishes, computed from one observation; `Err` when a read it needs failed
@@ -153,13 +158,13 @@ impl Driver {
         input_replicas: Option<i64>,
         context: &PoolContext<'_>,
     ) -> Result<Outputs, CloudFailure> {
-        let _ = (
+        let (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) = (self, handle, observed);
+        aws::outputs::outputs(
             handle,
             observed,
             dropped_node_labels,
             input_replicas,
             context,
-        );
-        unimplemented!("plan-aws: aws/outputs.rs")
+        )
     }
 }

@@ -18,6 +18,25 @@ pub struct Refusal {
     pub remedy: Option<String>,
 }
 
+impl Refusal {
+    /// A refusal without a remedy of its own.
+    pub fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            subject: subject.into(),
+            message: message.into(),
+            remedy: None,
+        }
+    }
+
+    /// The same refusal with what to do about it.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.code, self.subject, self.message)?;

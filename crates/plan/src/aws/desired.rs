@@ -4,7 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::pool::{record::RollKey, secret::Secret};
+use super::{
+    checks::{
+        check_ignition, check_inputs, check_region, choose_zones, decoded_payload, no_image,
+        read_exports, rendered,
+    },
+    exports::Exports,
+    image, names, tags,
+    vars::{self, Vars},
+};
+use crate::{
+    driver::PoolContext,
+    error::Refusal,
+    pool::{
+        capacity,
+        inputs::{Inputs, UserVariables},
+        labels,
+        payload::{Format, Payload},
+        record::RollKey,
+        secret::Secret,
+    },
+};
 
 /// Everything that should exist for one pool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +49,11 @@ pub struct Desired {
     pub refresh_warmup_seconds: u32,
     /// Zones and subnets recorded at the first apply (to be written when the record has none).
     pub inherited_zones: BTreeMap<String, String>,
+    /// Zones that `failure_domains` asks for; empty when the pool inherits.
+    pub requested_zones: BTreeSet<String>,
+    /// Zone to subnet as the exports have them now: maps a group's subnets back to zones when the
+    /// record is lost.
+    pub zone_subnets: BTreeMap<String, String>,
     /// Labels left out of the kubelet's registration, sorted.
     pub dropped_node_labels: Vec<String>,
 }
@@ -124,4 +149,180 @@ pub struct PayloadSpec {
     pub sha256: String,
     /// The six captf tags.
     pub tags: BTreeMap<String, String>,
+}
+
+/// What should exist. Every refusal that needs no read is reported, each only where the inputs it
+/// looks at are good themselves.
+///
+/// # Errors
+/// All `V` and `R` refusals but, sorted by code and subject.
+pub fn desired(
+    inputs: &Inputs,
+    variables: &UserVariables,
+    context: &PoolContext<'_>,
+) -> Result<Desired, Vec<Refusal>> {
+    let mut refusals = check_inputs(inputs);
+    let vars = kept(vars::resolve(variables), &mut refusals);
+    let payload = decoded_payload(inputs, &mut refusals);
+    let format = Format::parse(&inputs.bootstrap_format);
+    let labels = labels::filter(&inputs.node_labels);
+    check_ignition(format, &labels, payload.as_ref(), &mut refusals);
+
+    let exports = read_exports(inputs, vars.as_ref(), &mut refusals);
+    let zones = exports
+        .as_ref()
+        .and_then(|exports| choose_zones(inputs, exports, context, &mut refusals));
+    if let Some(exports) = &exports {
+        check_region(exports, context, &mut refusals);
+    }
+    let user_data = exports
+        .as_ref()
+        .zip(format)
+        .and_then(|(exports, format)| rendered(inputs, exports, format, &labels, &mut refusals));
+    let image = vars.as_ref().and_then(|vars| {
+        let wanted = image::wanted(&vars.machine_image, inputs.kubernetes_version.as_deref());
+        if wanted.is_none() {
+            refusals.push(no_image());
+        }
+        wanted
+    });
+
+    refusals.sort();
+    match (vars, payload, exports, zones, user_data, image) {
+        (Some(vars), Some(payload), Some(exports), Some(zones), Some(user_data), Some(image))
+            if refusals.is_empty() =>
+        {
+            let parts = Parts {
+                vars,
+                payload,
+                exports,
+                zones,
+                user_data,
+                image,
+                dropped: labels.dropped,
+            };
+            Ok(assembled(inputs, parts, context))
+        }
+        _ => Err(refusals),
+    }
+}
+
+/// Everything good that a desired state is made of.
+struct Parts {
+    vars: Vars,
+    payload: Payload,
+    exports: Exports,
+    zones: ChosenZones,
+    user_data: String,
+    image: ImageChoice,
+    dropped: Vec<String>,
+}
+
+/// Zones of a pool, and what to record of them.
+pub(super) struct ChosenZones {
+    pub(super) requested: BTreeSet<String>,
+    pub(super) inherited: BTreeMap<String, String>,
+    pub(super) subnets: BTreeSet<String>,
+}
+
+fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desired {
+    let Parts {
+        vars,
+        payload,
+        exports,
+        zones,
+        user_data,
+        image,
+        dropped,
+    } = parts;
+    let tags = tags::sets(
+        &vars.additional_tags,
+        &exports.kubernetes_cluster_id,
+        &inputs.captf_tags,
+        &inputs.machinepool_name,
+        context.installation,
+    );
+    let capacity = capacity::capacity(inputs.replicas, inputs.autoscaling);
+    let has_policy = inputs.autoscaling.enabled && vars.autoscaler == "native";
+    let namespace = &inputs.captf_object.namespace;
+    Desired {
+        group: GroupSpec {
+            name: names::group(namespace, &inputs.machinepool_name),
+            min_size: capacity.min,
+            max_size: capacity.max,
+            desired_capacity: capacity.initial,
+            fixed: capacity.fixed,
+            subnets: zones.subnets,
+            capacity_rebalance: vars.spot,
+            tags: tags.group,
+            cpu_target_percent: has_policy.then_some(vars.autoscaling_target_cpu_percent),
+        },
+        template: TemplateData {
+            image_id: String::new(),
+            instance_type: vars.instance_type,
+            key_name: vars.ssh_key_name.filter(|name| !name.is_empty()),
+            user_data,
+            instance_profile: exports.worker_instance_profile,
+            root_device_name: vars.machine_image.root_device_name,
+            root_volume_size_gib: vars.root_volume_size_gib,
+            root_volume_type: vars.root_volume_type,
+            root_volume_kms_key_id: vars.root_volume_kms_key_id,
+            metadata_hop_limit: vars.instance_metadata_hop_limit,
+            associate_public_ip: vars.public_ip,
+            security_groups: exports
+                .worker_security_groups
+                .into_iter()
+                .chain(vars.additional_security_group_ids)
+                .collect(),
+            spot: vars.spot,
+            instance_tags: tags.instance,
+            network_interface_tags: tags.base.clone(),
+        },
+        template_tags: tags.base,
+        template_description: names::template_description(namespace, &inputs.machinepool_name),
+        image,
+        payload: PayloadSpec {
+            bucket: exports.bootstrap_bucket,
+            key: names::payload_key(&inputs.machinepool_name),
+            body: payload.body,
+            sha256: payload.sha256,
+            tags: inputs.captf_tags.clone(),
+        },
+        roll_key: RollKey {
+            kubernetes_version: inputs.kubernetes_version.clone(),
+            image_id: vars.machine_image.id,
+        },
+        refresh_warmup_seconds: u32::try_from(vars.rollout_instance_warmup_seconds)
+            .unwrap_or(u32::MAX),
+        region: exports.region,
+        inherited_zones: zones.inherited,
+        requested_zones: zones.requested,
+        zone_subnets: exports.zone_subnets,
+        dropped_node_labels: dropped,
+    }
+}
+
+/// The subnet of each zone: the exports' one, else the recorded one (a zone the cluster dropped
+/// keeps its members). Zones without either have none.
+pub fn subnets_of(
+    zones: &BTreeSet<String>,
+    exported: &BTreeMap<String, String>,
+    recorded: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
+    zones
+        .iter()
+        .filter_map(|zone| exported.get(zone).or_else(|| recorded.get(zone)))
+        .filter(|subnet| !subnet.is_empty())
+        .cloned()
+        .collect()
+}
+
+fn kept<T>(result: Result<T, Vec<Refusal>>, refusals: &mut Vec<Refusal>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(found) => {
+            refusals.extend(found);
+            None
+        }
+    }
 }

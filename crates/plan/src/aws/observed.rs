@@ -101,6 +101,8 @@ pub struct Group {
     pub max_size: i64,
     /// Desired capacity.
     pub desired_capacity: i64,
+    /// Launch template id, when the group names a template: `lt-…`.
+    pub template_id: Option<String>,
     /// Launch template name, when the group names one.
     pub template_name: Option<String>,
     /// Launch template version as the group names it: `$Latest`.

@@ -77,6 +77,10 @@ pub enum PlanStop {
 
 /// What is done in one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a plan holds a handful of actions, and most are cloud calls"
+)]
 pub enum Action {
     /// Write the pool record.
     Remember(Box<Record>),

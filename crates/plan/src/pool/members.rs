@@ -37,6 +37,20 @@ pub enum MemberState {
     Unknown,
 }
 
+impl Member {
+    /// How messages name a member of an Auto Scaling group.
+    pub fn instance_id(&self) -> &str {
+        &self.instance_id
+    }
+}
+
+/// Members in the order they are published: ascending byte order of the provider id, each once.
+pub fn in_order(mut members: Vec<Member>) -> Vec<Member> {
+    members.sort_by(|a, b| a.provider_id.cmp(&b.provider_id));
+    members.dedup_by(|a, b| a.provider_id == b.provider_id);
+    members
+}
+
 /// A network address of a member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {

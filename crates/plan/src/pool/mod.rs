@@ -7,6 +7,11 @@
 //! | `gate` | waiting for whom, and which operation is due |
 //! | `identity` | which identity, and whether it may be used |
 //! | `inputs` | the 14 contract inputs, validated |
+//! | `declared` | how a driver declares its user variables |
+//! | `capacity` | bounds and desired count |
+//! | `zones` | requested, inherited and known zones |
+//! | `labels` | node label syntax and filter |
+//! | `payload` | bootstrap formats and bytes |
 //! | `secret` | a value that never prints |
 //! | `members` | members, their states and addresses |
 //! | `health` | the health verdict |
@@ -15,13 +20,18 @@
 //! | `action` | steps: one cloud call each, with reason and effect |
 
 pub mod action;
+pub mod capacity;
+pub mod declared;
 pub mod gate;
 pub mod health;
 pub mod identity;
 pub mod inputs;
+pub mod labels;
 pub mod members;
 pub mod objects;
 pub mod outputs;
+pub mod payload;
 pub mod record;
 pub mod secret;
 pub mod world;
+pub mod zones;

@@ -2,7 +2,7 @@
 //! document 4.8). Lives in the Secret `remuda-pool-<pool>`; holds digests of the bootstrap data,
 //! never the data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,10 @@ pub fn secret_name(pool: &str) -> String {
 /// The driver's part of the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "driver")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a record exists once a pool, and nearly all of them hold a driver's part"
+)]
 pub enum DriverRecord {
     /// No driver has written yet.
     None,
@@ -114,6 +118,11 @@ pub struct AwsRecord {
     pub applied: Option<AwsApplied>,
     /// The desired capacity last observed (C-13).
     pub last_desired_capacity: Option<i64>,
+    /// Launch templates that a roll left behind and that are still to be deleted. Names stay here
+    /// until a read shows that they are gone.
+    pub superseded_templates: BTreeSet<String>,
+    /// The payload object of an earlier bucket, until it is deleted.
+    pub old_payload: Option<PayloadPlace>,
 }
 
 /// What decides a roll: nothing else does.
@@ -136,6 +145,20 @@ pub struct PendingRoll {
     pub old_template_name: Option<String>,
     /// The roll key that becomes current.
     pub roll_key: RollKey,
+    /// Ids of the instance refreshes that were there when the roll began; `None` when they were
+    /// not read. A refresh that is not among them is this roll's own: its start was accepted.
+    #[serde(default)]
+    pub refreshes_before: Option<BTreeSet<String>>,
+}
+
+/// Where a staged payload lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadPlace {
+    /// Bucket.
+    pub bucket: String,
+    /// Key.
+    pub key: String,
 }
 
 /// Last applied places and names.

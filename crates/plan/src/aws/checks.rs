@@ -1,0 +1,292 @@
+//! Refusals that need no read (AWS document 10.1 and 10.2): each check looks at good inputs only,
+//! so that one mistake is told once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    bootstrap,
+    desired::{ChosenZones, subnets_of},
+    exports::{self, Exports},
+    limits, names,
+    remembered::aws_record,
+    vars::Vars,
+};
+use crate::{
+    driver::PoolContext,
+    error::Refusal,
+    pool::{
+        capacity,
+        inputs::Inputs,
+        labels::{self, Filtered},
+        payload::{self, Format, Payload},
+        zones,
+    },
+};
+
+/// The contract this driver implements.
+const CONTRACT: &str = "v1alpha1";
+
+/// The contract inputs by themselves: V-1, V-5, V-7, V-8, V-9.
+pub(super) fn check_inputs(inputs: &Inputs) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    if inputs.captf_contract != CONTRACT {
+        refusals.push(Refusal::new(
+            "V-1",
+            "captf_contract",
+            format!(
+                "is `{}`; this pool type implements `{CONTRACT}`",
+                inputs.captf_contract
+            ),
+        ));
+    }
+    if inputs.replicas < 0 {
+        refusals.push(Refusal::new(
+            "V-5",
+            "replicas",
+            format!(
+                "is {}; it must be a whole number of at least 0",
+                inputs.replicas
+            ),
+        ));
+    }
+    if Format::parse(&inputs.bootstrap_format).is_none() {
+        refusals.push(Refusal::new(
+            "V-7",
+            "bootstrap_format",
+            format!(
+                "is `{}`; it must be {}",
+                inputs.bootstrap_format,
+                Format::NAMES
+            ),
+        ));
+    }
+    refusals.extend(
+        inputs
+            .node_labels
+            .iter()
+            .filter(|(key, value)| !labels::is_valid(key, value))
+            .map(|(key, value)| {
+                Refusal::new(
+                    "V-8",
+                    "node_labels",
+                    format!("{key:?} = {value:?} is not a label: {}", labels::RULE),
+                )
+            }),
+    );
+    if inputs.autoscaling.enabled && !capacity::is_ordered(inputs.autoscaling) {
+        refusals.push(Refusal::new(
+            "V-9",
+            "autoscaling",
+            format!(
+                "min {} and max {} must satisfy 0 <= min <= max",
+                inputs.autoscaling.min, inputs.autoscaling.max
+            ),
+        ));
+    }
+    refusals
+}
+
+/// V-6.
+pub(super) fn decoded_payload(inputs: &Inputs, refusals: &mut Vec<Refusal>) -> Option<Payload> {
+    let payload = payload::decode(&inputs.bootstrap_data);
+    if payload.is_none() {
+        refusals.push(Refusal::new(
+            "V-6",
+            "bootstrap_data",
+            "is not padded standard base64",
+        ));
+    }
+    payload
+}
+
+/// What Ignition cannot do.
+pub(super) fn check_ignition(
+    format: Option<Format>,
+    labels: &Filtered,
+    payload: Option<&Payload>,
+    refusals: &mut Vec<Refusal>,
+) {
+    if format != Some(Format::Ignition) {
+        return;
+    }
+    if !labels.kept.is_empty() {
+        let keys: Vec<&str> = labels.kept.keys().map(String::as_str).collect();
+        refusals.push(
+            Refusal::new(
+                "R-4",
+                "node_labels",
+                format!("Ignition cannot carry node labels: {}", keys.join(", ")),
+            )
+            .with_remedy("remove the labels, or use the bootstrap format cloud-config"),
+        );
+    }
+    if payload.is_some_and(|payload| payload.gzip) {
+        refusals.push(
+            Refusal::new(
+                "R-5",
+                "bootstrap_data",
+                "is gzip, and Ignition cannot fetch a compressed configuration from S3",
+            )
+            .with_remedy("turn off gzip in the bootstrap provider"),
+        );
+    }
+}
+
+/// V-4, R-1, R-2. Reads the exports, unless the input that would hold them is itself bad.
+pub(super) fn read_exports(
+    inputs: &Inputs,
+    vars: Option<&Vars>,
+    refusals: &mut Vec<Refusal>,
+) -> Option<Exports> {
+    let outputs = &inputs.captf_cluster_outputs;
+    if let Err(refusal) = exports::check_schema(outputs) {
+        refusals.push(refusal);
+        return None;
+    }
+    let external = match vars {
+        Some(vars) => vars.external_cluster_exports.as_ref(),
+        None if exports::is_externally_managed(outputs) => return None,
+        None => None,
+    };
+    match exports::read(outputs, external) {
+        Ok(exports) => Some(exports),
+        Err(refusal) => {
+            refusals.push(refusal);
+            None
+        }
+    }
+}
+
+/// Zones and subnets.
+pub(super) fn choose_zones(
+    inputs: &Inputs,
+    exports: &Exports,
+    context: &PoolContext<'_>,
+    refusals: &mut Vec<Refusal>,
+) -> Option<ChosenZones> {
+    let known = &exports.zone_subnets;
+    let requested: BTreeSet<String> = inputs.failure_domains.iter().cloned().collect();
+    let unknown = zones::unknown(&requested, known.keys());
+    let known_names: Vec<&str> = known.keys().map(String::as_str).collect();
+    if !unknown.is_empty() {
+        refusals.push(
+            Refusal::new(
+                "R-3",
+                "failure_domains",
+                format!(
+                    "asks for {}; the cluster has {}",
+                    unknown.join(", "),
+                    known_names.join(", ")
+                ),
+            )
+            .with_remedy("use zones of the cluster, or none to use all of them"),
+        );
+        return None;
+    }
+    let inherited = recorded_zones(context).unwrap_or_else(|| {
+        zones::defaults(&inputs.cluster_failure_domains, known.keys())
+            .into_iter()
+            .map(|zone| {
+                let subnet = known.get(&zone).cloned().unwrap_or_default();
+                (zone, subnet)
+            })
+            .collect()
+    });
+    let used = zones::used(&requested, &inherited.keys().cloned().collect());
+    let subnets = subnets_of(&used, known, &inherited);
+    if subnets.is_empty() {
+        let used: Vec<&str> = used.iter().map(String::as_str).collect();
+        refusals.push(
+            Refusal::new(
+                "R-8",
+                "failure_domains",
+                format!(
+                    "no subnet is left for the pool: it uses {}; the cluster has {}",
+                    used.join(", "),
+                    known_names.join(", ")
+                ),
+            )
+            .with_remedy("set failureDomains of the MachinePool to zones of the cluster"),
+        );
+        return None;
+    }
+    Some(ChosenZones {
+        requested,
+        inherited,
+        subnets,
+    })
+}
+
+fn recorded_zones(context: &PoolContext<'_>) -> Option<BTreeMap<String, String>> {
+    aws_record(context)
+        .map(|record| record.inherited_zones.clone())
+        .filter(|zones| !zones.is_empty())
+}
+
+/// A pool stays in its region: R-11.
+pub(super) fn check_region(
+    exports: &Exports,
+    context: &PoolContext<'_>,
+    refusals: &mut Vec<Refusal>,
+) {
+    let Some(applied) = aws_record(context).and_then(|record| record.applied.as_ref()) else {
+        return;
+    };
+    if applied.region != exports.region {
+        refusals.push(
+            Refusal::new(
+                "R-11",
+                "region",
+                format!(
+                    "the pool runs in {} and the exports now say {}",
+                    applied.region, exports.region
+                ),
+            )
+            .with_remedy("restore the cluster's region, or delete the pool and make a new one"),
+        );
+    }
+}
+
+/// User data of either format: R-10.
+pub(super) fn rendered(
+    inputs: &Inputs,
+    exports: &Exports,
+    format: Format,
+    labels: &Filtered,
+    refusals: &mut Vec<Refusal>,
+) -> Option<String> {
+    let bucket = &exports.bootstrap_bucket;
+    let key = names::payload_key(&inputs.machinepool_name);
+    let user_data = match format {
+        Format::CloudConfig => {
+            bootstrap::boothook(&exports.region, bucket, &key, &labels.label_string())
+        }
+        Format::Ignition => bootstrap::ignition(bucket, &key),
+    };
+    let size = user_data.len();
+    if size > limits::USER_DATA_BYTES {
+        refusals.push(
+            Refusal::new(
+                "R-10",
+                "node_labels",
+                format!(
+                    "user data would have {size} bytes, EC2 takes {}; the labels are the cause",
+                    limits::USER_DATA_BYTES
+                ),
+            )
+            .with_remedy("use fewer or shorter labels"),
+        );
+        return None;
+    }
+    Some(user_data)
+}
+
+///
+pub(super) fn no_image() -> Refusal {
+    Refusal::new(
+        "R-6",
+        "machine_image.id",
+        "there is no image: neither machine_image.id nor a Kubernetes version is set",
+    )
+    .with_remedy("set machine_image.id, or spec.template.spec.version of the MachinePool")
+}

@@ -1,0 +1,445 @@
+//! The group's fields, tags, processes and CPU policy (AWS document 4.4 to 4.6, 5.1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{
+    action::{Action, GroupUpdate},
+    desired::GroupSpec,
+    limits, names,
+    observed::{Group, Policy, Template},
+    steps::{Call, Steps, arrow, field},
+    tags,
+};
+use crate::pool::action::{ChangeKind, Effect, FieldChange};
+
+/// Health check type of every group.
+const HEALTH_CHECK: &str = "EC2";
+/// Metric of the CPU policy.
+pub const CPU_METRIC: &str = "ASGAverageCPUUtilization";
+/// Type of the CPU policy.
+pub const POLICY_TYPE: &str = "TargetTrackingScaling";
+
+/// Stable logical name of a group.
+pub fn object(name: &str) -> String {
+    format!("autoscaling_group/{name}")
+}
+
+/// Stable logical name of the CPU policy.
+pub fn policy_object() -> String {
+    format!("scaling_policy/{}", names::POLICY)
+}
+
+/// An update under construction.
+struct Draft {
+    update: GroupUpdate,
+    because: Vec<String>,
+    effect: Effect,
+    changes: Vec<FieldChange>,
+}
+
+impl Draft {
+    fn differs(&mut self, name: &str, old: Value, new: Value, effect: Effect) {
+        self.because.push(format!("{name} {}", arrow(&old, &new)));
+        self.changes.push(field(name, old, new));
+        self.effect = self.effect.max(effect);
+    }
+}
+
+/// The one `UpdateAutoScalingGroup` of a plan, when anything differs.
+pub fn update(
+    steps: &mut Steps<'_>,
+    spec: &GroupSpec,
+    subnets: &BTreeSet<String>,
+    group: &Group,
+    template_name: &str,
+) {
+    let mut draft = Draft {
+        update: GroupUpdate {
+            group: spec.name.clone(),
+            ..GroupUpdate::default()
+        },
+        because: Vec::new(),
+        effect: Effect::None,
+        changes: Vec::new(),
+    };
+    size(&mut draft, spec, group);
+    template(&mut draft, group, template_name);
+    zones(&mut draft, subnets, group);
+    settings(&mut draft, spec, group);
+    if draft.changes.is_empty() {
+        return;
+    }
+    steps.call(
+        Call::new(
+            Action::UpdateGroup(draft.update),
+            ChangeKind::Update,
+            object(&spec.name),
+            draft.because.join("; "),
+        )
+        .effect(draft.effect)
+        .changes(draft.changes),
+    );
+}
+
+fn size(draft: &mut Draft, spec: &GroupSpec, group: &Group) {
+    let bounds_differ = (spec.min_size, spec.max_size) != (group.min_size, group.max_size);
+    let count_differs = spec.fixed && spec.desired_capacity != group.desired_capacity;
+    if !bounds_differ && !count_differs {
+        return;
+    }
+    let target = if spec.fixed {
+        spec.desired_capacity
+    } else {
+        group.desired_capacity.min(spec.max_size).max(spec.min_size)
+    };
+    let effect = if target < group.desired_capacity {
+        Effect::Removes
+    } else {
+        Effect::None
+    };
+    let mut one = |name: &str, old: i64, new: i64| {
+        if old != new {
+            draft.changes.push(field(name, old, new));
+            if !spec.fixed {
+                draft.because.push(format!("{name} {old} -> {new}"));
+            }
+        }
+        (old != new).then_some(new)
+    };
+    let min = one("min_size", group.min_size, spec.min_size);
+    let max = one("max_size", group.max_size, spec.max_size);
+    if spec.fixed {
+        one(
+            "desired_capacity",
+            group.desired_capacity,
+            spec.desired_capacity,
+        );
+        // All three together: the count follows the bounds even while a scaling activity runs.
+        draft.update.min_size = Some(spec.min_size);
+        draft.update.max_size = Some(spec.max_size);
+        draft.update.desired_capacity = Some(spec.desired_capacity);
+        draft.because.push(if count_differs {
+            format!(
+                "replicas {} -> {}",
+                group.desired_capacity, spec.desired_capacity
+            )
+        } else {
+            format!("bounds follow replicas {}", spec.desired_capacity)
+        });
+    } else {
+        draft.update.min_size = min;
+        draft.update.max_size = max;
+    }
+    draft.effect = draft.effect.max(effect);
+}
+
+fn template(draft: &mut Draft, group: &Group, template_name: &str) {
+    let version = group.template_version.as_deref();
+    if group.template_name.as_deref() == Some(template_name) && version == Some("$Latest") {
+        return;
+    }
+    draft.update.template_name = Some(template_name.to_owned());
+    let old = group.template_name.as_ref().map(|name| {
+        let version = version.unwrap_or("$Default");
+        format!("{name} {version}")
+    });
+    draft.differs(
+        "launch_template",
+        json!(old),
+        json!(format!("{template_name} $Latest")),
+        Effect::NewMachinesOnly,
+    );
+}
+
+fn zones(draft: &mut Draft, subnets: &BTreeSet<String>, group: &Group) {
+    if *subnets == group.subnets {
+        return;
+    }
+    // AWS moves the members of a subnet that leaves; one that comes fills through new launches.
+    let effect = if group.subnets.is_subset(subnets) {
+        Effect::None
+    } else {
+        Effect::Replaces
+    };
+    draft.update.subnets = Some(subnets.clone());
+    draft.differs("subnets", json!(group.subnets), json!(subnets), effect);
+}
+
+fn settings(draft: &mut Draft, spec: &GroupSpec, group: &Group) {
+    if group.capacity_rebalance != spec.capacity_rebalance {
+        draft.update.capacity_rebalance = Some(spec.capacity_rebalance);
+        draft.differs(
+            "capacity_rebalance",
+            json!(group.capacity_rebalance),
+            json!(spec.capacity_rebalance),
+            Effect::None,
+        );
+    }
+    if group.health_check_type != HEALTH_CHECK {
+        draft.update.health_check_type = Some(HEALTH_CHECK.to_owned());
+        draft.differs(
+            "health_check_type",
+            json!(group.health_check_type),
+            json!(HEALTH_CHECK),
+            Effect::None,
+        );
+    }
+    if group.health_check_grace_period_seconds != limits::HEALTH_CHECK_GRACE_SECONDS {
+        draft.update.health_check_grace_period_seconds = Some(limits::HEALTH_CHECK_GRACE_SECONDS);
+        draft.differs(
+            "health_check_grace_period_seconds",
+            json!(group.health_check_grace_period_seconds),
+            json!(limits::HEALTH_CHECK_GRACE_SECONDS),
+            Effect::None,
+        );
+    }
+    if group.new_instances_protected {
+        draft.update.new_instances_protected = Some(false);
+        draft.differs(
+            "new_instances_protected",
+            json!(true),
+            json!(false),
+            Effect::None,
+        );
+    }
+}
+
+/// Tag keys that an earlier apply set, as its launch template tells: nobody else writes there.
+pub fn formerly_set(template: Option<&Template>) -> BTreeSet<String> {
+    template
+        .and_then(|template| template.data.as_ref())
+        .map(|data| data.network_interface_tags.keys().cloned().collect())
+        .unwrap_or_default()
+}
+
+/// Keys to remove: found, not wanted, and ours by an earlier apply or by their prefix. Tags that
+/// others put are left alone.
+pub fn stale_keys<'a>(
+    found: impl Iterator<Item = &'a String>,
+    wanted: &BTreeMap<String, String>,
+    former: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    found
+        .filter(|key| !wanted.contains_key(*key))
+        .filter(|key| {
+            former.contains(*key)
+                || key.starts_with(tags::CAPTF_PREFIX)
+                || key.starts_with(tags::CLUSTER_PREFIX)
+        })
+        .cloned()
+        .collect()
+}
+
+/// Tags of the group: what is missing, different or propagates is set; what is stale goes.
+pub fn tag(steps: &mut Steps<'_>, spec: &GroupSpec, group: &Group, former: &BTreeSet<String>) {
+    let missing: BTreeMap<String, String> = spec
+        .tags
+        .iter()
+        .filter(|(key, value)| group.tags.get(*key) != Some(&((*value).clone(), false)))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if !missing.is_empty() {
+        let changes = missing
+            .iter()
+            .map(|(key, value)| {
+                let old = group.tags.get(key).map(|(old, _)| old.clone());
+                field(&format!("tags[{key}]"), old, value.clone())
+            })
+            .collect();
+        steps.call(
+            Call::new(
+                Action::TagGroup {
+                    group: spec.name.clone(),
+                    tags: missing.clone(),
+                },
+                ChangeKind::Update,
+                object(&spec.name),
+                format!("tags {}", joined(missing.keys())),
+            )
+            .changes(changes),
+        );
+    }
+    let stale = stale_keys(group.tags.keys(), &spec.tags, former);
+    if !stale.is_empty() {
+        let changes = stale
+            .iter()
+            .map(|key| {
+                let old = group.tags.get(key).map(|(old, _)| old.clone());
+                field(&format!("tags[{key}]"), old, Value::Null)
+            })
+            .collect();
+        steps.call(
+            Call::new(
+                Action::UntagGroup {
+                    group: spec.name.clone(),
+                    keys: stale.clone(),
+                },
+                ChangeKind::Update,
+                object(&spec.name),
+                format!("tags no longer wanted: {}", joined(stale.iter())),
+            )
+            .changes(changes),
+        );
+    }
+}
+
+/// Tags of the template object, in the same way.
+pub fn tag_template(
+    steps: &mut Steps<'_>,
+    wanted: &BTreeMap<String, String>,
+    template: &Template,
+    former: &BTreeSet<String>,
+) {
+    let missing: BTreeMap<String, String> = wanted
+        .iter()
+        .filter(|(key, value)| template.tags.get(*key) != Some(*value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let name = super::template::object(&template.name);
+    if !missing.is_empty() {
+        let changes = missing
+            .iter()
+            .map(|(key, value)| {
+                let old = template.tags.get(key).cloned();
+                field(&format!("tags[{key}]"), old, value.clone())
+            })
+            .collect();
+        steps.call(
+            Call::new(
+                Action::TagTemplate {
+                    id: template.id.clone(),
+                    tags: missing.clone(),
+                },
+                ChangeKind::Update,
+                name.clone(),
+                format!("tags {}", joined(missing.keys())),
+            )
+            .changes(changes),
+        );
+    }
+    let stale = stale_keys(template.tags.keys(), wanted, former);
+    if !stale.is_empty() {
+        let changes = stale
+            .iter()
+            .map(|key| {
+                let old = template.tags.get(key).cloned();
+                field(&format!("tags[{key}]"), old, Value::Null)
+            })
+            .collect();
+        steps.call(
+            Call::new(
+                Action::UntagTemplate {
+                    id: template.id.clone(),
+                    keys: stale.clone(),
+                },
+                ChangeKind::Update,
+                name,
+                format!("tags no longer wanted: {}", joined(stale.iter())),
+            )
+            .changes(changes),
+        );
+    }
+}
+
+fn joined<'a>(keys: impl Iterator<Item = &'a String>) -> String {
+    let keys: Vec<&str> = keys.map(String::as_str).collect();
+    keys.join(", ")
+}
+
+/// Exactly AZRebalance is suspended.
+pub fn processes(steps: &mut Steps<'_>, spec: &GroupSpec, suspended: &BTreeSet<String>) {
+    let wanted: BTreeSet<String> = [names::SUSPENDED_PROCESS.to_owned()].into();
+    let change = || {
+        vec![field(
+            "suspended_processes",
+            json!(suspended),
+            json!(wanted),
+        )]
+    };
+    if !suspended.contains(names::SUSPENDED_PROCESS) {
+        steps.call(
+            Call::new(
+                Action::SuspendProcesses {
+                    group: spec.name.clone(),
+                    processes: wanted.clone(),
+                },
+                ChangeKind::Update,
+                object(&spec.name),
+                "AZRebalance stays suspended: zones fill only through new launches",
+            )
+            .changes(change()),
+        );
+    }
+    let extra: BTreeSet<String> = suspended.difference(&wanted).cloned().collect();
+    if !extra.is_empty() {
+        steps.call(
+            Call::new(
+                Action::ResumeProcesses {
+                    group: spec.name.clone(),
+                    processes: extra.clone(),
+                },
+                ChangeKind::Update,
+                object(&spec.name),
+                format!(
+                    "only AZRebalance is suspended, not {}",
+                    joined(extra.iter())
+                ),
+            )
+            .changes(change()),
+        );
+    }
+}
+
+/// Deletes a policy that is not wanted: before the bounds are set, so that it cannot scale against
+/// them.
+pub fn drop_policy(steps: &mut Steps<'_>, spec: &GroupSpec, policy: Option<&Policy>) {
+    if policy.is_none() || spec.cpu_target_percent.is_some() {
+        return;
+    }
+    steps.call(Call::new(
+        Action::DeleteCpuPolicy {
+            group: spec.name.clone(),
+        },
+        ChangeKind::Delete,
+        policy_object(),
+        "no CPU policy of ours is wanted",
+    ));
+}
+
+/// Puts the policy that is wanted: after the bounds.
+pub fn put_policy(steps: &mut Steps<'_>, spec: &GroupSpec, policy: Option<&Policy>) {
+    let Some(target_percent) = spec.cpu_target_percent else {
+        return;
+    };
+    let wanted = Policy {
+        policy_type: POLICY_TYPE.to_owned(),
+        metric: CPU_METRIC.to_owned(),
+        target_value: target_percent,
+    };
+    if policy == Some(&wanted) {
+        return;
+    }
+    let kind = if policy.is_some() {
+        ChangeKind::Update
+    } else {
+        ChangeKind::Create
+    };
+    let old = policy.map(|policy| policy.target_value);
+    steps.call(
+        Call::new(
+            Action::PutCpuPolicy {
+                group: spec.name.clone(),
+                target_percent,
+            },
+            kind,
+            policy_object(),
+            format!(
+                "target CPU percent {}",
+                arrow(&json!(old), &json!(target_percent))
+            ),
+        )
+        .changes(vec![field("target_percent", json!(old), target_percent)]),
+    );
+}

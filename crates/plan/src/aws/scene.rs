@@ -1,0 +1,328 @@
+//! What a plan looks at: the reads it needs, all of them known, and what follows from them at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    desired::{Desired, ImageChoice, TemplateData, subnets_of},
+    group, limits,
+    observed::{Group, Observed, PayloadHead, Policy, Read, Refresh, Template},
+    ownership::{self, Ownership},
+    remembered::{Remembered, aws_record},
+    roll::{self, Roll, Standing},
+    steps::Steps,
+    template,
+};
+use crate::{
+    driver::PoolContext,
+    error::{CloudFailure, FailureClass, Refusal},
+    pool::{
+        action::{ChangeKind, PlanStop},
+        record::PendingRoll,
+        zones,
+    },
+};
+
+/// The value of a read that a plan needs.
+///
+/// # Errors
+/// The failed read; a read that was not asked for is a fault of ours.
+pub(super) fn need<'a, T>(read: &'a Read<T>, what: &str) -> Result<&'a T, PlanStop> {
+    match read {
+        Read::Known(value) => Ok(value),
+        Read::Unknown(failure) => Err(PlanStop::Unreadable(failure.clone())),
+        Read::NotAsked => Err(PlanStop::Unreadable(CloudFailure {
+            class: FailureClass::Bug,
+            call: format!("observe {what}"),
+            code: String::new(),
+            message: format!("a plan needs the {what}, and they were not read"),
+            retry_after_seconds: None,
+        })),
+    }
+}
+
+/// What a plan looks at: the reads it needs, all of them known.
+pub(super) struct Scene<'a> {
+    pub(super) desired: &'a Desired,
+    pub(super) context: &'a PoolContext<'a>,
+    pub(super) group: Option<&'a Group>,
+    pub(super) policy: Option<&'a Policy>,
+    /// Templates of ours, by name.
+    pub(super) templates: BTreeMap<&'a str, &'a Template>,
+    pub(super) payload: Option<&'a PayloadHead>,
+    pub(super) old_payload_is_gone: bool,
+    pub(super) refreshes: Option<&'a [Refresh]>,
+    /// Template data with its image.
+    pub(super) data: TemplateData,
+    pub(super) subnets: BTreeSet<String>,
+}
+
+/// together; the image id when both hold.
+pub(super) fn preconditions(
+    desired: &Desired,
+    observed: &Observed,
+    group: Option<&Group>,
+    context: &PoolContext<'_>,
+) -> Result<String, PlanStop> {
+    let mut refusals = Vec::new();
+    if let Some(group) = group
+        && let Ownership::Foreign(found) = ownership::of_group(group, aws_record(context), context)
+    {
+        refusals.push(taken(group, &found));
+    }
+    let image = match &desired.image {
+        ImageChoice::Pinned(id) => Ok(Some(id.clone())),
+        ImageChoice::Lookup(query) => need(&observed.image, "image").map(|found| {
+            if found.is_none() {
+                refusals.push(
+                    Refusal::new(
+                        "R-7",
+                        "machine_image",
+                        format!(
+                            "no available image has a name like {}, architecture {} and owner {}",
+                            query.name, query.architecture, query.owner
+                        ),
+                    )
+                    .with_remedy(
+                        "set machine_image.id, or a name_format and owner that match an image",
+                    ),
+                );
+            }
+            found.clone()
+        }),
+    };
+    if !refusals.is_empty() {
+        refusals.sort();
+        return Err(PlanStop::Refused(refusals));
+    }
+    Ok(image?.expect("a lookup without a match was refused above"))
+}
+
+fn taken(group: &Group, found: &BTreeMap<String, String>) -> Refusal {
+    let found: Vec<String> = found
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    Refusal::new(
+        "R-9",
+        group::object(&group.name),
+        format!(
+            "the group exists and is not this pool's; its tags say {}",
+            found.join(", ")
+        ),
+    )
+    .with_remedy("delete or rename what owns it, or rename the MachinePool")
+}
+
+pub(super) fn look<'a>(
+    desired: &'a Desired,
+    observed: &'a Observed,
+    context: &'a PoolContext<'a>,
+    remembered: &Remembered,
+    image_id: String,
+) -> Result<Scene<'a>, PlanStop> {
+    let group = need(&observed.group, "group")?.as_ref();
+    let policy = match group {
+        Some(_) => need(&observed.policy, "scaling policy")?.as_ref(),
+        None => None,
+    };
+    if let (Some(_), Read::Unknown(failure)) = (group, &observed.refreshes) {
+        let is_owed = remembered.record.pending_roll.is_some()
+            || remembered.record.roll_key.as_ref() != Some(&desired.roll_key);
+        if is_owed {
+            return Err(PlanStop::Unreadable(failure.clone()));
+        }
+    }
+    let record = &remembered.record;
+    let templates = need(&observed.templates, "launch templates")?
+        .iter()
+        .filter(|(name, found)| {
+            let is_recorded = record.template_name.as_ref() == Some(name)
+                || record.superseded_templates.contains(*name)
+                || record
+                    .pending_roll
+                    .as_ref()
+                    .is_some_and(|pending| pending.template_name == **name);
+            ownership::is_our_template(found, is_recorded, context)
+        })
+        .map(|(name, found)| (name.as_str(), found))
+        .collect();
+    Ok(Scene {
+        desired,
+        context,
+        group,
+        policy,
+        templates,
+        payload: need(&observed.payload, "payload object")?.as_ref(),
+        old_payload_is_gone: matches!(observed.old_payload, Read::Known(None)),
+        refreshes: observed.refreshes.known().map(Vec::as_slice),
+        data: TemplateData {
+            image_id,
+            ..desired.template.clone()
+        },
+        subnets: subnets(desired, remembered),
+    })
+}
+
+/// A rebuilt record holds other zones than the desired state was made with.
+fn subnets(desired: &Desired, remembered: &Remembered) -> BTreeSet<String> {
+    let recorded = &remembered.record.inherited_zones;
+    let used = zones::used(
+        &desired.requested_zones,
+        &recorded.keys().cloned().collect(),
+    );
+    subnets_of(&used, &desired.zone_subnets, recorded)
+}
+
+impl Scene<'_> {
+    pub(super) fn unused(&self, used: Option<&str>) -> Option<&Template> {
+        let ours: Vec<&Template> = self.templates.values().copied().collect();
+        template::unused(
+            &ours,
+            &self.desired.group.name,
+            &self.desired.roll_key,
+            used,
+        )
+    }
+
+    pub(super) fn make_template(
+        &self,
+        steps: &mut Steps<'_>,
+        kind: ChangeKind,
+        because: &str,
+    ) -> String {
+        template::create(
+            steps,
+            self.desired,
+            &self.data,
+            self.context.now_epoch_seconds,
+            kind,
+            because,
+        )
+    }
+
+    /// Keeps a template, brought to the desired tags and data.
+    pub(super) fn keep_template(
+        &self,
+        steps: &mut Steps<'_>,
+        found: &Template,
+        former: &BTreeSet<String>,
+    ) -> String {
+        group::tag_template(steps, &self.desired.template_tags, found, former);
+        let known_hash = (steps.record.template_name.as_ref() == Some(&found.name))
+            .then(|| steps.record.template_data_hash.clone())
+            .flatten();
+        template::bring_up_to_date(
+            steps,
+            self.desired,
+            &self.data,
+            found,
+            known_hash.as_deref(),
+        );
+        found.name.clone()
+    }
+
+    /// The template the group uses after this plan.
+    pub(super) fn choose_template(
+        &self,
+        steps: &mut Steps<'_>,
+        roll: &Roll,
+        current: Option<&Template>,
+        former: &BTreeSet<String>,
+    ) -> String {
+        let in_use = current.map(|found| found.name.as_str());
+        match roll {
+            Roll::Begin { because, .. } => match self.unused(in_use) {
+                Some(found) => self.keep_template(steps, found, former),
+                None => self.make_template(steps, ChangeKind::Replace, because),
+            },
+            Roll::Resume(pending) => {
+                let named = self.templates.get(pending.template_name.as_str()).copied();
+                match named.or_else(|| self.unused(None)) {
+                    Some(found) => self.keep_template(steps, found, former),
+                    None => self.make_template(
+                        steps,
+                        ChangeKind::Create,
+                        "the launch template of a roll under way is gone",
+                    ),
+                }
+            }
+            Roll::Nothing | Roll::Abandon(_) => {
+                let recorded = steps.record.template_name.clone();
+                let recorded = recorded.and_then(|name| self.templates.get(name.as_str()).copied());
+                // The group goes on with what it uses, unless the record knows better.
+                let found = current
+                    .filter(|found| recorded.is_none_or(|recorded| recorded.name == found.name))
+                    .or(recorded)
+                    .or_else(|| self.unused(None));
+                match found {
+                    Some(found) => self.keep_template(steps, found, former),
+                    None => self.make_template(
+                        steps,
+                        ChangeKind::Create,
+                        "the group's launch template does not exist any more",
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The roll to record before the group points at its template.
+    pub(super) fn pending(&self, roll: &Roll, group: &Group, used: &str) -> Option<PendingRoll> {
+        match roll {
+            Roll::Begin { .. } => Some(PendingRoll {
+                template_name: used.to_owned(),
+                old_template_name: group.template_name.clone(),
+                roll_key: self.desired.roll_key.clone(),
+                refreshes_before: roll::known_ids(self.refreshes),
+            }),
+            Roll::Resume(pending) if pending.template_name != used => Some(PendingRoll {
+                template_name: used.to_owned(),
+                ..pending.clone()
+            }),
+            Roll::Resume(_) | Roll::Nothing | Roll::Abandon(_) => None,
+        }
+    }
+
+    /// The refresh of a roll; whether nothing is owed after this plan.
+    pub(super) fn refresh(
+        &self,
+        steps: &mut Steps<'_>,
+        roll: &Roll,
+        group: &Group,
+        used: &str,
+    ) -> bool {
+        let name = &self.desired.group.name;
+        let warmup = self.desired.refresh_warmup_seconds;
+        match roll {
+            Roll::Nothing | Roll::Abandon(_) => true,
+            Roll::Begin { because, .. } => {
+                roll::start(steps, name, warmup, None, because);
+                true
+            }
+            Roll::Resume(pending) => {
+                let is_updated = group.template_name.as_deref() == Some(used);
+                let standing = if is_updated {
+                    roll::standing(pending, self.refreshes)
+                } else {
+                    Standing::Clear
+                };
+                let because = "a roll under way still owes its refresh";
+                match standing {
+                    Standing::Accepted => {}
+                    Standing::Clear => roll::start(steps, name, warmup, None, because),
+                    Standing::InTheWay(refresh) => {
+                        roll::start(steps, name, warmup, Some(refresh), because);
+                    }
+                    Standing::Ending(refresh) => {
+                        steps.wait(
+                            format!("instance refresh {} to be cancelled", refresh.id),
+                            limits::REFRESH_LOOK_AGAIN_SECONDS,
+                        );
+                        return false;
+                    }
+                }
+                true
+            }
+        }
+    }
+}
