@@ -1,0 +1,137 @@
+//! JSON as CEL sees it.
+//!
+//! In: a JSON value and its schema. Out: a CEL value where strings of format `date-time`,
+//! `duration` and `byte` are timestamps, durations and bytes, whole numbers of type `number` are
+//! doubles, and field names that aren't CEL identifiers are escaped as Kubernetes documents it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base64::Engine;
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{ExecutionError, Value as Cel};
+use serde_json::Value;
+
+use super::format::go_duration_nanoseconds;
+use super::structural::{JsonType, Node};
+
+/// Words that CEL keeps for itself.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The CEL value of a JSON value.
+pub(crate) fn to_cel(value: &Value, node: Option<&Node>) -> Cel {
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(value) => Cel::Bool(*value),
+        Value::Number(number) => {
+            let double = node.is_some_and(|node| node.json_type == Some(JsonType::Number));
+            match (number.as_i64(), number.as_u64()) {
+                (Some(whole), _) if !double => Cel::Int(whole),
+                (None, Some(whole)) if !double => Cel::UInt(whole),
+                _ => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
+            }
+        }
+        Value::String(text) => string(text, node),
+        Value::Array(list) => {
+            let items = node.and_then(|node| node.items.as_deref());
+            Cel::List(Arc::new(
+                list.iter().map(|child| to_cel(child, items)).collect(),
+            ))
+        }
+        Value::Object(map) => {
+            let is_map = node.is_some_and(Node::is_map);
+            let mut out = HashMap::with_capacity(map.len());
+            for (name, child) in map {
+                let below = node.and_then(|node| node.child(name));
+                let name = if is_map {
+                    Cow::Borrowed(name.as_str())
+                } else {
+                    escape(name)
+                };
+                out.insert(
+                    Key::String(Arc::new(name.into_owned())),
+                    to_cel(child, below),
+                );
+            }
+            Cel::Map(Map { map: Arc::new(out) })
+        }
+    }
+}
+
+fn string(text: &str, node: Option<&Node>) -> Cel {
+    let format = node
+        .filter(|node| !node.int_or_string)
+        .and_then(|n| n.checks.format.as_deref());
+    let special = match format {
+        Some("date-time") => chrono::DateTime::parse_from_rfc3339(text)
+            .ok()
+            .map(Cel::Timestamp),
+        Some("date") => chrono::DateTime::parse_from_rfc3339(&format!("{text}T00:00:00Z"))
+            .ok()
+            .map(Cel::Timestamp),
+        Some("duration") => go_duration_nanoseconds(text)
+            .map(|nanoseconds| Cel::Duration(chrono::Duration::nanoseconds(nanoseconds))),
+        Some("byte") => base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .ok()
+            .map(|bytes| Cel::Bytes(Arc::new(bytes))),
+        _ => None,
+    };
+    special.unwrap_or_else(|| Cel::String(Arc::new(text.to_owned())))
+}
+
+/// A field name as CEL can select it.
+fn escape(name: &str) -> Cow<'_, str> {
+    if RESERVED.contains(&name) {
+        return Cow::Owned(format!("__{name}__"));
+    }
+    if !(name.contains("__") || name.contains(['.', '-', '/'])) {
+        return Cow::Borrowed(name);
+    }
+    let escaped = name.replace("__", "__underscores__");
+    let escaped = escaped
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__");
+    Cow::Owned(escaped)
+}
+
+/// Why a rule couldn't be evaluated, in Kubernetes' words where there are some.
+pub(crate) fn reason(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchKey(name) => format!("no such key: {name}"),
+        ExecutionError::NoSuchOverload => "no such overload".to_owned(),
+        ExecutionError::UndeclaredReference(name) => {
+            format!("undeclared reference to '{name}' (in container '')")
+        }
+        ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
+        ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
+        ExecutionError::IndexOutOfBounds(_) => "index out of bounds".to_owned(),
+        ExecutionError::FunctionError { message, .. } => message.clone(),
+        ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,38 @@
+//! Structural schemas: parse once, then prune, default and validate every write.
+//!
+//! | file | duty |
+//! | --- | --- |
+//! | `structural` | the parsed tree |
+//! | `parse` | from `openAPIV3Schema` to the tree, or why not |
+//! | `builtin` | trees of the built-in kinds |
+//! | `prune` | drops unknown fields and names them |
+//! | `defaulting` | fills absent fields |
+//! | `validate` | the order of the checks |
+//! | `values` | types, bounds, formats, combinations |
+//! | `lists` | uniqueness in sets and maps |
+//! | `rules` | CEL |
+//! | `correlate` | the old value of a new one |
+//! | `field_error` | one problem, in Kubernetes' words |
+//!
+//! Everything here is a pure function of its arguments.
+
+pub mod builtin;
+mod cel_values;
+mod correlate;
+mod defaulting;
+pub(crate) mod field_error;
+mod format;
+mod lists;
+mod parse;
+mod path;
+mod prune;
+mod rules;
+pub mod structural;
+mod validate;
+mod values;
+
+pub use defaulting::default;
+pub use field_error::{FieldError, FieldErrorKind};
+pub use prune::prune;
+pub use structural::Structural;
+pub use validate::validate;

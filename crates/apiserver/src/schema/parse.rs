@@ -1,0 +1,505 @@
+//! From the JSON of an OpenAPI v3 schema to a [`Structural`].
+//!
+//! In: `schema.openAPIV3Schema` of one CRD version. Out: the parsed tree, or every problem that
+//! Kubernetes would refuse the definition for, with paths such as
+//! `spec.validation.openAPIV3Schema.properties[spec].type`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::builtin;
+use super::field_error::{FieldError, FieldErrorKind};
+use super::rules::{Declared, RuleSet};
+use super::structural::{
+    Additional, Checks, JsonType, ListType, Node, NodeRef, Pattern, Structural,
+};
+
+/// Deepest nesting that is parsed: ours, far above any published definition.
+const MAX_DEPTH: usize = 128;
+
+/// Where Kubernetes says a definition's schema lies when all versions share it.
+const DEFAULT_PREFIX: &str = "spec.validation.openAPIV3Schema";
+
+impl Structural {
+    /// Parses a CRD version's `schema.openAPIV3Schema`.
+    ///
+    /// # Errors
+    /// Every reason why the schema isn't structural, with paths below
+    /// `spec.validation.openAPIV3Schema`.
+    pub fn parse(openapi_v3_schema: &Value) -> Result<Self, Vec<FieldError>> {
+        Self::parse_at(openapi_v3_schema, DEFAULT_PREFIX)
+    }
+
+    /// As [`Structural::parse`], with the path at which the definition holds this schema, for
+    /// example `spec.versions[1].schema.openAPIV3Schema`.
+    ///
+    /// # Errors
+    /// Every reason why the schema isn't structural.
+    pub fn parse_at(openapi_v3_schema: &Value, at: &str) -> Result<Self, Vec<FieldError>> {
+        let mut parser = Parser { errors: Vec::new() };
+        let mut root = parser.node(openapi_v3_schema, at, 0);
+        if root.json_type != Some(JsonType::Object) && parser.errors.is_empty() {
+            let given = root.json_type.map_or("", JsonType::name);
+            if given.is_empty() {
+                let detail = "must not be empty at the root";
+                parser
+                    .errors
+                    .push(FieldError::required(format!("{at}.type"), detail));
+            } else {
+                let detail = "must be object at the root";
+                parser.errors.push(FieldError::invalid(
+                    format!("{at}.type"),
+                    given.into(),
+                    detail,
+                ));
+            }
+        }
+        if !parser.errors.is_empty() {
+            return Err(parser.errors);
+        }
+        add_object_fields(&mut root);
+        super::rules::compile(&mut root, at)?;
+        Ok(Self {
+            root: Arc::new(root),
+        })
+    }
+
+    /// A schema that accepts and keeps everything but knows the fields of every object: for
+    /// definitions without a schema.
+    pub fn anything() -> Self {
+        let mut root = Node {
+            json_type: Some(JsonType::Object),
+            preserve_unknown: true,
+            ..Node::default()
+        };
+        add_object_fields(&mut root);
+        Self {
+            root: Arc::new(root),
+        }
+    }
+}
+
+/// Gives a whole Kubernetes object its `apiVersion`, `kind` and `metadata`; restrictions that the
+/// definition puts on name and generateName stay.
+fn add_object_fields(node: &mut Node) {
+    let string = || {
+        NodeRef::Own(Arc::new(Node {
+            json_type: Some(JsonType::String),
+            ..Node::default()
+        }))
+    };
+    node.properties
+        .entry("apiVersion".to_owned())
+        .or_insert_with(string);
+    node.properties
+        .entry("kind".to_owned())
+        .or_insert_with(string);
+    let standard = builtin::object_meta();
+    let restricted = node
+        .properties
+        .get("metadata")
+        .filter(|given| !given.properties.is_empty());
+    let metadata = match restricted {
+        None => standard,
+        Some(given) => {
+            let mut merged: Node = (*standard).clone();
+            for (name, check) in &given.properties {
+                if let Some(known) = merged.properties.get(name) {
+                    let mut field: Node = (**known).clone();
+                    field.checks = check.checks.clone();
+                    merged
+                        .properties
+                        .insert(name.clone(), NodeRef::Own(Arc::new(field)));
+                }
+            }
+            NodeRef::Own(Arc::new(merged))
+        }
+    };
+    node.properties.insert("metadata".to_owned(), metadata);
+}
+
+/// Collects problems while it walks.
+struct Parser {
+    errors: Vec<FieldError>,
+}
+
+impl Parser {
+    fn node(&mut self, schema: &Value, at: &str, depth: usize) -> Node {
+        let Some(map) = self.object(schema, at, depth) else {
+            return Node::default();
+        };
+        let int_or_string = flag(map, "x-kubernetes-int-or-string");
+        let preserve_unknown = flag(map, "x-kubernetes-preserve-unknown-fields");
+        let embedded_resource = flag(map, "x-kubernetes-embedded-resource");
+        let json_type = self.json_type(map, at);
+        if json_type.is_none() && !int_or_string && !preserve_unknown && depth > 0 {
+            let what = "must not be empty for specified object fields";
+            self.errors
+                .push(FieldError::required(format!("{at}.type"), what));
+        }
+        let mut node = Node {
+            json_type,
+            title: text(map, "title"),
+            description: text(map, "description"),
+            nullable: flag(map, "nullable"),
+            int_or_string,
+            preserve_unknown,
+            embedded_resource,
+            default: map.get("default").cloned(),
+            properties: self.properties(map, at, depth),
+            additional: self.additional(map, at, depth),
+            items: map.get("items").map(|items| {
+                NodeRef::Own(Arc::new(self.node(
+                    items,
+                    &format!("{at}.items"),
+                    depth + 1,
+                )))
+            }),
+            checks: self.checks(map, at, depth),
+            list_type: self.list_type(map, at),
+            atomic_map: text(map, "x-kubernetes-map-type").as_deref() == Some("atomic"),
+            rules: RuleSet::declared(self.rules(map, at)),
+            ..Node::default()
+        };
+        self.check_shape(&node, map, at);
+        if node.int_or_string && node.json_type.is_some() {
+            let detail = "must be empty if x-kubernetes-int-or-string is true";
+            let name = node.json_type.map_or("", JsonType::name);
+            self.errors.push(FieldError::invalid(
+                format!("{at}.type"),
+                name.into(),
+                detail,
+            ));
+        }
+        if node.embedded_resource {
+            add_object_fields(&mut node);
+        }
+        node.rules_below = !node.rules.is_empty() || children(&node).any(|n| n.rules_below);
+        node.defaults_below = node.default.is_some() || children(&node).any(|n| n.defaults_below);
+        node.lists_below = matches!(&node.list_type, Some(ListType::Set | ListType::Map(_)))
+            || children(&node).any(|n| n.lists_below);
+        node
+    }
+
+    fn object<'a>(
+        &mut self,
+        schema: &'a Value,
+        at: &str,
+        depth: usize,
+    ) -> Option<&'a Map<String, Value>> {
+        if depth > MAX_DEPTH {
+            let detail = format!("schema is nested deeper than {MAX_DEPTH} levels");
+            self.errors.push(FieldError::forbidden(at, detail));
+            return None;
+        }
+        let map = schema.as_object();
+        if map.is_none() {
+            let detail = "must be a schema object";
+            self.errors
+                .push(FieldError::type_invalid(at, schema.clone(), detail));
+        }
+        map
+    }
+
+    fn json_type(&mut self, map: &Map<String, Value>, at: &str) -> Option<JsonType> {
+        let name = map.get("type")?.as_str().unwrap_or_default();
+        if name.is_empty() {
+            return None;
+        }
+        let found = JsonType::from_name(name);
+        if found.is_none() {
+            let names = ["array", "boolean", "integer", "number", "object", "string"];
+            let error = FieldError::not_supported(format!("{at}.type"), name.into(), names);
+            self.errors.push(error);
+        }
+        found
+    }
+
+    fn properties(
+        &mut self,
+        map: &Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> BTreeMap<String, NodeRef> {
+        let Some(properties) = map.get("properties").and_then(Value::as_object) else {
+            return BTreeMap::new();
+        };
+        let mut out = BTreeMap::new();
+        for (name, schema) in properties {
+            let below = format!("{at}.properties[{name}]");
+            // The root's metadata may be given without a type, since its shape is fixed.
+            let metadata = depth == 0 && name == "metadata";
+            let mut node = Node::default();
+            if !(metadata && schema.get("type").is_none()) {
+                node = self.node(schema, &below, depth + 1);
+            }
+            out.insert(name.clone(), NodeRef::Own(Arc::new(node)));
+        }
+        out
+    }
+
+    fn additional(&mut self, map: &Map<String, Value>, at: &str, depth: usize) -> Additional {
+        match map.get("additionalProperties") {
+            None | Some(Value::Null) => Additional::Absent,
+            Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
+            Some(schema) => {
+                let below = format!("{at}.additionalProperties");
+                Additional::Schema(NodeRef::Own(Arc::new(self.node(schema, &below, depth + 1))))
+            }
+        }
+    }
+
+    fn list_type(&mut self, map: &Map<String, Value>, at: &str) -> Option<ListType> {
+        let keys: Vec<String> = strings(map, "x-kubernetes-list-map-keys");
+        let name = text(map, "x-kubernetes-list-type")?;
+        match name.as_str() {
+            "atomic" => Some(ListType::Atomic),
+            "set" => Some(ListType::Set),
+            "map" => {
+                if keys.is_empty() {
+                    self.errors.push(FieldError::required(
+                        format!("{at}.x-kubernetes-list-map-keys"),
+                        "must not be empty if x-kubernetes-list-type is map",
+                    ));
+                }
+                Some(ListType::Map(keys))
+            }
+            other => {
+                self.errors.push(FieldError::not_supported(
+                    format!("{at}.x-kubernetes-list-type"),
+                    other.into(),
+                    ["atomic", "set", "map"],
+                ));
+                None
+            }
+        }
+    }
+
+    /// What a list, a set and a map of lists need besides themselves.
+    fn check_shape(&mut self, node: &Node, map: &Map<String, Value>, at: &str) {
+        if node.json_type == Some(JsonType::Array) && node.items.is_none() {
+            let detail = "must be specified";
+            self.errors
+                .push(FieldError::required(format!("{at}.items"), detail));
+        }
+        if !node.properties.is_empty()
+            && matches!(
+                node.additional,
+                Additional::Schema(_) | Additional::Allowed(true)
+            )
+        {
+            self.errors.push(FieldError::forbidden(
+                format!("{at}.additionalProperties"),
+                "additionalProperties and properties are mutual exclusive",
+            ));
+        }
+        if node.list_type.is_some() && node.json_type != Some(JsonType::Array) {
+            let given = node.json_type.map_or("", JsonType::name);
+            self.errors.push(FieldError::invalid(
+                format!("{at}.type"),
+                given.into(),
+                "must be array if x-kubernetes-list-type is specified",
+            ));
+        }
+        if flag(map, "uniqueItems") {
+            let detail =
+                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+            self.errors
+                .push(FieldError::forbidden(format!("{at}.uniqueItems"), detail));
+        }
+        if let (Some(ListType::Map(keys)), Some(items)) = (&node.list_type, &node.items) {
+            for key in keys {
+                let Some(field) = items.properties.get(key) else {
+                    self.errors.push(FieldError::invalid(
+                        format!("{at}.x-kubernetes-list-map-keys"),
+                        strings(map, "x-kubernetes-list-map-keys").into(),
+                        "entries must all be names of item properties",
+                    ));
+                    continue;
+                };
+                if field.default.is_none() && !items.checks.required.contains(key) {
+                    self.errors.push(FieldError::required(
+                        format!("{at}.items.properties[{key}].default"),
+                        "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn checks(&mut self, map: &Map<String, Value>, at: &str, depth: usize) -> Checks {
+        Checks {
+            allowed: map
+                .get("enum")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default(),
+            format: text(map, "format").filter(|format| !format.is_empty()),
+            pattern: self.pattern(map, at),
+            min_length: count(map, "minLength"),
+            max_length: count(map, "maxLength"),
+            minimum: map.get("minimum").and_then(Value::as_f64),
+            maximum: map.get("maximum").and_then(Value::as_f64),
+            exclusive_minimum: flag(map, "exclusiveMinimum"),
+            exclusive_maximum: flag(map, "exclusiveMaximum"),
+            multiple_of: map.get("multipleOf").and_then(Value::as_f64),
+            min_items: count(map, "minItems"),
+            max_items: count(map, "maxItems"),
+            unique_items: flag(map, "uniqueItems"),
+            min_properties: count(map, "minProperties"),
+            max_properties: count(map, "maxProperties"),
+            required: strings(map, "required"),
+            all_of: self.branches(map, "allOf", at, depth),
+            any_of: self.branches(map, "anyOf", at, depth),
+            one_of: self.branches(map, "oneOf", at, depth),
+            not: map
+                .get("not")
+                .map(|schema| Arc::new(self.branch(schema, &format!("{at}.not"), depth + 1))),
+        }
+    }
+
+    fn pattern(&mut self, map: &Map<String, Value>, at: &str) -> Option<Pattern> {
+        let source = text(map, "pattern").filter(|pattern| !pattern.is_empty())?;
+        match Regex::new(&source) {
+            Ok(regex) => Some(Pattern { source, regex }),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
+                self.errors.push(FieldError::invalid(
+                    format!("{at}.pattern"),
+                    source.into(),
+                    format!("must be a valid regular expression, but isn't: {reason}"),
+                ));
+                None
+            }
+        }
+    }
+
+    fn branches(
+        &mut self,
+        map: &Map<String, Value>,
+        name: &str,
+        at: &str,
+        depth: usize,
+    ) -> Vec<Arc<Node>> {
+        let Some(list) = map.get(name).and_then(Value::as_array) else {
+            return Vec::new();
+        };
+        let mut out = Vec::with_capacity(list.len());
+        for (index, schema) in list.iter().enumerate() {
+            let below = format!("{at}.{name}[{index}]");
+            out.push(Arc::new(self.branch(schema, &below, depth + 1)));
+        }
+        out
+    }
+
+    /// A schema inside a combination: value checks only, types are not asked for.
+    fn branch(&mut self, schema: &Value, at: &str, depth: usize) -> Node {
+        let Some(map) = self.object(schema, at, depth) else {
+            return Node::default();
+        };
+        let mut properties = BTreeMap::new();
+        if let Some(given) = map.get("properties").and_then(Value::as_object) {
+            for (name, below) in given {
+                let node = self.branch(below, &format!("{at}.properties[{name}]"), depth + 1);
+                properties.insert(name.clone(), NodeRef::Own(Arc::new(node)));
+            }
+        }
+        Node {
+            json_type: self.json_type(map, at),
+            nullable: flag(map, "nullable"),
+            properties,
+            additional: match map.get("additionalProperties") {
+                Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
+                Some(below @ Value::Object(_)) => {
+                    let below =
+                        self.branch(below, &format!("{at}.additionalProperties"), depth + 1);
+                    Additional::Schema(NodeRef::Own(Arc::new(below)))
+                }
+                _ => Additional::Absent,
+            },
+            items: map.get("items").map(|items| {
+                NodeRef::Own(Arc::new(self.branch(
+                    items,
+                    &format!("{at}.items"),
+                    depth + 1,
+                )))
+            }),
+            checks: self.checks(map, at, depth),
+            ..Node::default()
+        }
+    }
+
+    fn rules(&mut self, map: &Map<String, Value>, at: &str) -> Vec<Declared> {
+        let Some(list) = map
+            .get("x-kubernetes-validations")
+            .and_then(Value::as_array)
+        else {
+            return Vec::new();
+        };
+        let mut out = Vec::with_capacity(list.len());
+        for (index, raw) in list.iter().enumerate() {
+            match serde_json::from_value::<Declared>(raw.clone()) {
+                Ok(rule) => out.push(rule),
+                Err(error) => self.errors.push(FieldError::new(
+                    FieldErrorKind::Invalid,
+                    format!("{at}.x-kubernetes-validations[{index}]"),
+                    Some(raw.clone()),
+                    error.to_string(),
+                )),
+            }
+        }
+        out
+    }
+}
+
+/// The owned children of a node, which decide its `..._below` marks. Shared children are built-in
+/// types, which have neither rules nor defaults.
+fn children(node: &Node) -> impl Iterator<Item = &Node> {
+    let additional = match &node.additional {
+        Additional::Schema(child) => Some(child),
+        Additional::Absent | Additional::Allowed(_) => None,
+    };
+    node.properties
+        .values()
+        .chain(additional)
+        .chain(&node.items)
+        .filter_map(|child| match child {
+            NodeRef::Own(child) => Some(&**child),
+            NodeRef::Shared(_) => None,
+        })
+}
+
+fn flag(map: &Map<String, Value>, name: &str) -> bool {
+    map.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
+    map.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn count(map: &Map<String, Value>, name: &str) -> Option<u64> {
+    let value = map.get(name)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a length is small"
+    )]
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(|f| *f >= 0.0).map(|f| f as u64))
+}
+
+fn strings(map: &Map<String, Value>, name: &str) -> Vec<String> {
+    let list = map.get(name).and_then(Value::as_array);
+    list.map(|list| {
+        list.iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
+    })
+    .unwrap_or_default()
+}

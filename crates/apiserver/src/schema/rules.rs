@@ -1,0 +1,341 @@
+//! `x-kubernetes-validations`: rules in CEL, compiled once and evaluated on every write.
+//!
+//! In: a new object, the old one where there is one, and the parsed schema. Out: one
+//! [`FieldError`] for each rule that doesn't hold. A rule that mentions `oldSelf` runs only where
+//! the old value can be found: by name in objects, by key in maps and lists of type `map`, not in
+//! other lists. A rule that can't be evaluated counts as broken (closed, never open).
+
+use std::sync::Arc;
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::objects::OptionalValue;
+use kube_cel::cel::{Context, Program, Value as Cel};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::cel_values::to_cel;
+use super::correlate::{ListIndex, same_position};
+use super::field_error::{FieldError, FieldErrorKind};
+use super::path::Path;
+use super::structural::{Additional, ListType, Node, NodeRef};
+
+/// A rule as the schema writes it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Declared {
+    rule: String,
+    message: String,
+    message_expression: String,
+    reason: String,
+    field_path: String,
+    optional_old_self: Option<bool>,
+}
+
+/// The rules of one node.
+#[derive(Clone, Default)]
+pub(crate) struct RuleSet {
+    declared: Vec<Declared>,
+    compiled: Arc<[Rule]>,
+}
+
+/// A compiled rule.
+struct Rule {
+    program: Program,
+    message_program: Option<Program>,
+    declared: Declared,
+    uses_old: bool,
+    kind: FieldErrorKind,
+}
+
+impl RuleSet {
+    /// Rules still to be compiled.
+    pub(crate) fn declared(declared: Vec<Declared>) -> Self {
+        Self {
+            declared,
+            compiled: Arc::from([]),
+        }
+    }
+
+    /// Whether there is no rule.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.declared.is_empty()
+    }
+}
+
+thread_local! {
+    /// The functions of Kubernetes' CEL libraries; registering them for each object would cost
+    /// more than most rules.
+    static LIBRARIES: Context<'static> = Context::default().with_all();
+}
+
+/// Compiles the rules of a node and all below.
+///
+/// # Errors
+/// One error for each rule or message expression that isn't CEL or names an unknown variable.
+pub(crate) fn compile(node: &mut Node, at: &str) -> Result<(), Vec<FieldError>> {
+    let mut errors = Vec::new();
+    compile_node(node, at, &mut errors);
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
+}
+
+fn compile_node(node: &mut Node, at: &str, errors: &mut Vec<FieldError>) {
+    if !node.rules_below {
+        return;
+    }
+    let mut compiled = Vec::with_capacity(node.rules.declared.len());
+    for (index, declared) in node.rules.declared.iter().enumerate() {
+        let at = format!("{at}.x-kubernetes-validations[{index}]");
+        match compile_rule(declared, &at) {
+            Ok(rule) => compiled.push(rule),
+            Err(error) => errors.push(error),
+        }
+    }
+    node.rules.compiled = compiled.into();
+    for (name, child) in &mut node.properties {
+        compile_child(child, &format!("{at}.properties[{name}]"), errors);
+    }
+    if let Additional::Schema(child) = &mut node.additional {
+        compile_child(child, &format!("{at}.additionalProperties"), errors);
+    }
+    if let Some(child) = &mut node.items {
+        compile_child(child, &format!("{at}.items"), errors);
+    }
+}
+
+fn compile_child(child: &mut NodeRef, at: &str, errors: &mut Vec<FieldError>) {
+    if let NodeRef::Own(node) = child
+        && node.rules_below
+    {
+        compile_node(Arc::make_mut(node), at, errors);
+    }
+}
+
+fn compile_rule(declared: &Declared, at: &str) -> Result<Rule, FieldError> {
+    if declared.rule.trim().is_empty() {
+        return Err(FieldError::required(
+            format!("{at}.rule"),
+            "rule is not specified",
+        ));
+    }
+    let program = compile_program(&declared.rule, &format!("{at}.rule"))?;
+    let message_program = if declared.message_expression.is_empty() {
+        None
+    } else {
+        let at = format!("{at}.messageExpression");
+        Some(compile_program(&declared.message_expression, &at)?)
+    };
+    let uses_old = program.references().has_variable("oldSelf");
+    let kind = match declared.reason.as_str() {
+        "" | "FieldValueInvalid" => FieldErrorKind::Invalid,
+        "FieldValueForbidden" => FieldErrorKind::Forbidden,
+        "FieldValueRequired" => FieldErrorKind::Required,
+        "FieldValueDuplicate" => FieldErrorKind::Duplicate,
+        other => {
+            return Err(FieldError::not_supported(
+                format!("{at}.reason"),
+                other.into(),
+                [
+                    "FieldValueRequired",
+                    "FieldValueInvalid",
+                    "FieldValueForbidden",
+                    "FieldValueDuplicate",
+                ],
+            ));
+        }
+    };
+    Ok(Rule {
+        program,
+        message_program,
+        declared: declared.clone(),
+        uses_old,
+        kind,
+    })
+}
+
+fn compile_program(source: &str, at: &str) -> Result<Program, FieldError> {
+    Program::compile(source).map_err(|error| {
+        let reason = error.to_string().replace('\n', " ");
+        FieldError::invalid(
+            at,
+            source.into(),
+            format!("compilation failed: {}", reason.trim()),
+        )
+    })
+}
+
+/// Evaluates every rule of an object.
+pub(crate) fn evaluate(
+    new: &Value,
+    old: Option<&Value>,
+    root: &Node,
+    errors: &mut Vec<FieldError>,
+) {
+    if !root.rules_below {
+        return;
+    }
+    LIBRARIES.with(|libraries| {
+        let mut walk = Walk { libraries, errors };
+        walk.node(new, old, root, &Path::Root);
+    });
+}
+
+struct Walk<'a> {
+    libraries: &'a Context<'static>,
+    errors: &'a mut Vec<FieldError>,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, new: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) {
+        if !node.rules_below {
+            return;
+        }
+        if !node.rules.compiled.is_empty() && !new.is_null() {
+            self.rules(new, old, node, path);
+        }
+        match new {
+            Value::Object(map) => {
+                for (name, child) in map {
+                    let Some(below) = node.child(name) else {
+                        continue;
+                    };
+                    if !below.rules_below {
+                        continue;
+                    }
+                    let old_child = old.and_then(|old| old.get(name));
+                    let named = node.properties.contains_key(name);
+                    let at = if named {
+                        path.field(name)
+                    } else {
+                        path.key(name)
+                    };
+                    self.node(child, old_child, below, &at);
+                }
+            }
+            Value::Array(list) => self.list(list, old, node, path),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn list(&mut self, list: &[Value], old: Option<&Value>, node: &Node, path: &Path<'_>) {
+        let Some(items) = node.items.as_deref().filter(|items| items.rules_below) else {
+            return;
+        };
+        let keys = match node.list_type() {
+            ListType::Map(keys) => Some(keys),
+            ListType::Set | ListType::Atomic => None,
+        };
+        let old_list = old.and_then(Value::as_array);
+        let index = match (keys, old_list) {
+            (Some(keys), Some(old_list)) => Some((keys, ListIndex::new(old_list, keys, items))),
+            _ => None,
+        };
+        for (position, child) in list.iter().enumerate() {
+            let old_child = index
+                .as_ref()
+                .and_then(|(keys, index)| index.find(child, keys, items));
+            self.node(child, old_child, items, &path.index(position));
+        }
+    }
+
+    fn rules(&mut self, new: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) {
+        let unchanged = old.is_some_and(|old| same_position(new, old));
+        let due = |rule: &&Rule| {
+            if rule.uses_old {
+                old.is_some() || rule.declared.optional_old_self == Some(true)
+            } else {
+                // What held before holds still; what broke before is let through.
+                !unchanged || rule.declared.optional_old_self == Some(true)
+            }
+        };
+        let mut rules = node.rules.compiled.iter().filter(due).peekable();
+        if rules.peek().is_none() {
+            return;
+        }
+        let mut scope = self.libraries.new_inner_scope();
+        scope.add_variable_from_value("self", to_cel(new, Some(node)));
+        let old_value = old.map(|old| to_cel(old, Some(node)));
+        for rule in rules {
+            let mut inner = scope.new_inner_scope();
+            if rule.uses_old || rule.declared.optional_old_self.is_some() {
+                bind_old(&mut inner, rule, old_value.as_ref());
+            }
+            self.rule(rule, &inner, new, path);
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule, scope: &Context<'_>, new: &Value, path: &Path<'_>) {
+        let detail = match rule.program.execute(scope) {
+            Ok(Cel::Bool(true)) => return,
+            Ok(Cel::Bool(false)) => message(rule, scope),
+            Ok(_) => {
+                let source = rule.declared.rule.trim();
+                format!("rule evaluation error: rule {source} did not evaluate to a boolean")
+            }
+            Err(error) => {
+                let source = rule.declared.rule.trim();
+                let reason = super::cel_values::reason(&error);
+                format!("rule evaluation error: {reason}: {source}")
+            }
+        };
+        let at = rule.declared.field_path.as_str();
+        let field = if at.is_empty() {
+            path.to_string()
+        } else {
+            below(path, at)
+        };
+        let value = shown_value(new);
+        self.errors
+            .push(FieldError::new(rule.kind, field, Some(value), detail));
+    }
+}
+
+/// Kubernetes shows the type of an object or list instead of its content.
+fn shown_value(value: &Value) -> Value {
+    value.clone()
+}
+
+fn below(path: &Path<'_>, field_path: &str) -> String {
+    let base = path.to_string();
+    let field_path = field_path.replace("['", "[").replace("']", "]");
+    if base.is_empty() {
+        field_path.trim_start_matches('.').to_owned()
+    } else {
+        format!("{base}{field_path}")
+    }
+}
+
+fn bind_old(scope: &mut Context<'_>, rule: &Rule, old: Option<&Cel>) {
+    if rule.declared.optional_old_self == Some(true) {
+        let optional = match old {
+            Some(old) => OptionalValue::of(old.clone()),
+            None => OptionalValue::none(),
+        };
+        scope.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(optional)));
+    } else if let Some(old) = old {
+        scope.add_variable_from_value("oldSelf", old.clone());
+    }
+}
+
+/// The rule's message: the expression's, else the written one, else the rule itself.
+fn message(rule: &Rule, scope: &Context<'_>) -> String {
+    if let Some(program) = &rule.message_program
+        && let Ok(Cel::String(text)) = program.execute(scope)
+    {
+        let text = text.trim();
+        if !text.is_empty() && !text.contains('\n') && text.len() <= MAX_MESSAGE {
+            return text.to_owned();
+        }
+    }
+    let written = rule.declared.message.trim();
+    if written.is_empty() {
+        return format!("failed rule: {}", rule.declared.rule.trim());
+    }
+    written.to_owned()
+}
+
+/// Longest message that an expression may give: Kubernetes' own bound (5 KiB).
+const MAX_MESSAGE: usize = 5 << 10;

@@ -1,0 +1,51 @@
+//! Whether an object fits its schema.
+//!
+//! In: the object after pruning and defaulting, the stored object on updates, and the schema.
+//! Out: every problem, in Kubernetes' words. On updates a part that didn't change is not checked
+//! again, so that a tightened definition doesn't lock its objects (ratcheting). Rules are left out
+//! while the object's shape is wrong, which is said in a last error.
+
+use serde_json::Value;
+
+use super::field_error::{FieldError, FieldErrorKind};
+use super::structural::Structural;
+use super::{lists, path::Path, rules, values};
+
+/// Checks an object: types, bounds, formats, combinations, list types and rules.
+pub fn validate(new: &Value, old: Option<&Value>, schema: &Structural) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if old.is_some_and(|old| old == new) && !schema.root.rules_below {
+        return errors;
+    }
+    values::check_object(new, old, &schema.root, &mut errors);
+    if schema.root.lists_below {
+        lists::check(new, old, &schema.root, &Path::Root, &mut errors);
+    }
+    if errors.iter().any(blocks_rules) {
+        if schema.root.rules_below {
+            errors.push(FieldError::new(
+                FieldErrorKind::Invalid,
+                "",
+                None,
+                "some validation rules were not checked because the object was invalid; \
+                 correct the existing errors to complete validation",
+            ));
+        }
+        return errors;
+    }
+    rules::evaluate(new, old, &schema.root, &mut errors);
+    errors
+}
+
+/// Whether rules could stumble over this problem.
+fn blocks_rules(error: &FieldError) -> bool {
+    matches!(
+        error.kind,
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::Duplicate
+            | FieldErrorKind::TooMany
+            | FieldErrorKind::TypeInvalid
+    )
+}
