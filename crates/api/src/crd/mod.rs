@@ -1,0 +1,8 @@
+//! Custom resource definitions made from the types.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// Schema of a field that takes any JSON.
+pub(crate) fn any_json(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
+}
