@@ -1,1 +1,39 @@
-//! The AWS backend.
+//! The AWS backend: pools on Auto Scaling, EC2, S3 and STS.
+//!
+//! Plan types come in as handles and actions, observations and outcomes go out. No decision about
+//! a pool is made here: what a call means for a pool is the plan's.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `backend` | credentials to sessions, handles to regions |
+//! | `credentials`, `profile` | identity Secrets to credentials |
+//! | `clients` | SDK clients of a region; the one place where a call leaves |
+//! | `calls` | every call as data |
+//! | `ec2`, `xml` | the EC2 Query protocol on the SDK's orchestrator |
+//! | `in_process` | an HTTP client over a service in this process |
+//! | `batch` | sweeps: many pools, few calls |
+//! | `images` | image lookups, shared |
+//! | `observe` | reads only |
+//! | `apply`, `operations` | one arm per action; what outlives a call |
+//! | `wire` | plan types to parameters, answers to plan types |
+//! | `errors` | provider codes to classes, a table |
+
+mod apply;
+mod backend;
+mod batch;
+pub mod calls;
+mod clients;
+mod credentials;
+mod ec2;
+mod errors;
+mod images;
+mod in_process;
+mod observe;
+mod operations;
+mod profile;
+mod wire;
+mod xml;
+
+pub use backend::{AwsBackend, Options};
+pub use batch::SweepTiming;
+pub use in_process::InProcess;

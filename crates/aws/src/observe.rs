@@ -1,0 +1,300 @@
+//! Reads only: what exists of one pool. Only the calls that the depth needs are made, and each
+//! that fails is `Unknown` on its own.
+
+use std::{collections::BTreeMap, sync::Arc, time::UNIX_EPOCH};
+
+use remuda_cloud::CloudError;
+use remuda_plan::{
+    aws::observed::{
+        Activity, Depth, Freshness, Group, Handle, Observed, PayloadHead, Policy, Read, Refresh,
+        Template,
+    },
+    error::FailureClass,
+    pool::members::Member,
+};
+
+use crate::{
+    batch::Sweep,
+    calls,
+    clients::Clients,
+    images::Images,
+    wire::{group, template},
+};
+
+/// Refreshes looked at: the newest one decides, the one before it may have failed. Ours.
+const REFRESHES: i32 = 5;
+
+/// Activities looked at for failed launches. Ours: a group that fails to launch tries a few times
+/// an hour for each missing instance.
+const ACTIVITIES: i32 = 20;
+
+/// Failed activities older than this are history (shape of `Observed`).
+const ACTIVITY_WINDOW_SECONDS: i64 = 3600;
+
+/// One credential in one region.
+#[derive(Debug)]
+pub(crate) struct Region {
+    pub(crate) clients: Arc<Clients>,
+    pub(crate) sweep: Arc<Sweep>,
+    pub(crate) images: Images,
+}
+
+impl Region {
+    /// Reads what exists of a pool.
+    pub(crate) async fn observe(
+        &self,
+        handle: &Handle,
+        depth: Depth,
+        freshness: Freshness,
+    ) -> Observed {
+        match depth {
+            Depth::Members => {
+                let answer = self.sweep.read(&handle.group_name, freshness).await;
+                Observed {
+                    group: answer.group,
+                    members: answer.members,
+                    policy: Read::NotAsked,
+                    templates: Read::NotAsked,
+                    payload: Read::NotAsked,
+                    old_payload: Read::NotAsked,
+                    image: Read::NotAsked,
+                    refreshes: Read::NotAsked,
+                    failed_activities: Read::NotAsked,
+                }
+            }
+            Depth::Full => self.observe_fully(handle, freshness).await,
+        }
+    }
+
+    async fn observe_fully(&self, handle: &Handle, freshness: Freshness) -> Observed {
+        let group_side = async {
+            let answer = self.sweep.read(&handle.group_name, freshness).await;
+            let (policy, refreshes, failed_activities) = match &answer.group {
+                Read::Known(Some(group)) => futures::join!(
+                    self.policy(&group.name),
+                    self.refreshes(&group.name),
+                    self.failed_activities(group, &answer.members),
+                ),
+                // No group, no policy: nothing needs to be asked.
+                Read::Known(None) => (Read::Known(None), Read::Known(Vec::new()), Read::NotAsked),
+                Read::Unknown(failure) => (
+                    Read::Unknown(failure.clone()),
+                    Read::Unknown(failure.clone()),
+                    Read::NotAsked,
+                ),
+                Read::NotAsked => (Read::NotAsked, Read::NotAsked, Read::NotAsked),
+            };
+            (answer, policy, refreshes, failed_activities)
+        };
+        let image = async {
+            match &handle.image {
+                Some(query) => known(self.images.newest(query).await),
+                None => Read::NotAsked,
+            }
+        };
+        let (group_side, templates, payload, old_payload, image) = futures::join!(
+            group_side,
+            self.templates(&handle.template_prefix),
+            self.payload(handle.payload.as_ref()),
+            self.payload(handle.old_payload.as_ref()),
+            image,
+        );
+        let (answer, policy, refreshes, failed_activities) = group_side;
+        Observed {
+            group: answer.group,
+            members: answer.members,
+            policy,
+            templates,
+            payload,
+            old_payload,
+            image,
+            refreshes,
+            failed_activities,
+        }
+    }
+
+    async fn policy(&self, name: &str) -> Read<Option<Policy>> {
+        let answer = self
+            .clients
+            .call(&calls::DESCRIBE_POLICIES, name, || {
+                self.clients
+                    .autoscaling
+                    .describe_policies()
+                    .auto_scaling_group_name(name)
+                    .policy_names(group::CPU_POLICY)
+                    .send()
+            })
+            .await;
+        absent_as(
+            None,
+            answer.map(|page| group::read_cpu_policy(page.scaling_policies())),
+        )
+    }
+
+    async fn refreshes(&self, name: &str) -> Read<Vec<Refresh>> {
+        let answer = self
+            .clients
+            .call(&calls::DESCRIBE_REFRESHES, name, || {
+                self.clients
+                    .autoscaling
+                    .describe_instance_refreshes()
+                    .auto_scaling_group_name(name)
+                    .max_records(REFRESHES)
+                    .send()
+            })
+            .await;
+        absent_as(
+            Vec::new(),
+            answer.map(|page| {
+                page.instance_refreshes()
+                    .iter()
+                    .filter_map(group::read_refresh)
+                    .collect()
+            }),
+        )
+    }
+
+    /// Asked for only when members are missing: a full group has nothing to explain.
+    async fn failed_activities(
+        &self,
+        group: &Group,
+        members: &Read<Vec<Member>>,
+    ) -> Read<Vec<Activity>> {
+        let short = members.known().is_some_and(|members| {
+            i64::try_from(members.len()).is_ok_and(|count| count < group.desired_capacity)
+        });
+        if !short {
+            return Read::NotAsked;
+        }
+        let since = self.now_epoch_seconds() - ACTIVITY_WINDOW_SECONDS;
+        let answer = self
+            .clients
+            .call(&calls::DESCRIBE_ACTIVITIES, &group.name, || {
+                self.clients
+                    .autoscaling
+                    .describe_scaling_activities()
+                    .auto_scaling_group_name(&group.name)
+                    .max_records(ACTIVITIES)
+                    .send()
+            })
+            .await;
+        absent_as(
+            Vec::new(),
+            answer.map(|page| {
+                page.activities()
+                    .iter()
+                    .filter_map(|activity| group::read_failed_activity(activity, since))
+                    .collect()
+            }),
+        )
+    }
+
+    fn now_epoch_seconds(&self) -> i64 {
+        self.clients
+            .time_source
+            .now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_secs()).ok())
+            .unwrap_or_default()
+    }
+
+    async fn templates(&self, prefix: &str) -> Read<BTreeMap<String, Template>> {
+        known(self.read_templates(prefix).await)
+    }
+
+    async fn read_templates(&self, prefix: &str) -> Result<BTreeMap<String, Template>, CloudError> {
+        let mut found = BTreeMap::new();
+        let mut next_token: Option<String> = None;
+        loop {
+            let page = self
+                .clients
+                .ec2(
+                    &calls::DESCRIBE_TEMPLATES,
+                    prefix,
+                    template::describe_by_prefix(prefix, next_token.as_deref()),
+                )
+                .await?;
+            found.extend(
+                template::templates(&page)
+                    .into_iter()
+                    .filter(|template| template.name.starts_with(prefix))
+                    .map(|template| (template.name.clone(), template)),
+            );
+            next_token = page.text_at(&["nextToken"]).map(ToOwned::to_owned);
+            if next_token.is_none() {
+                break;
+            }
+        }
+        let mut gone = Vec::new();
+        for template in found.values_mut() {
+            let answer = self
+                .clients
+                .ec2(
+                    &calls::DESCRIBE_TEMPLATE_VERSIONS,
+                    &template.name,
+                    template::describe_latest(&template.id),
+                )
+                .await;
+            match answer {
+                Ok(answer) => template::complete(template, &answer),
+                // Deleted between the two reads.
+                Err(error) if error.class() == FailureClass::NotFound => {
+                    gone.push(template.name.clone());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        for name in gone {
+            found.remove(&name);
+        }
+        Ok(found)
+    }
+
+    async fn payload(&self, place: Option<&(String, String)>) -> Read<Option<PayloadHead>> {
+        match place {
+            Some((bucket, key)) => absent_as(None, self.read_payload(bucket, key).await.map(Some)),
+            None => Read::NotAsked,
+        }
+    }
+
+    async fn read_payload(&self, bucket: &str, key: &str) -> Result<PayloadHead, CloudError> {
+        let clients = &self.clients;
+        let head = clients
+            .call(&calls::HEAD_OBJECT, bucket, || {
+                clients.s3.head_object().bucket(bucket).key(key).send()
+            })
+            .await?;
+        let tagging = clients
+            .call(&calls::GET_OBJECT_TAGGING, bucket, || {
+                clients
+                    .s3
+                    .get_object_tagging()
+                    .bucket(bucket)
+                    .key(key)
+                    .send()
+            })
+            .await?;
+        Ok(PayloadHead {
+            content_length: head.content_length.unwrap_or_default(),
+            etag: head.e_tag,
+            tags: tagging
+                .tag_set
+                .into_iter()
+                .map(|tag| (tag.key, tag.value))
+                .collect(),
+        })
+    }
+}
+
+fn known<T>(answer: Result<T, CloudError>) -> Read<T> {
+    answer.map_or_else(|error| Read::Unknown(error.failure), Read::Known)
+}
+
+/// A read whose object is not there is an answer, not a failure.
+fn absent_as<T>(absent: T, answer: Result<T, CloudError>) -> Read<T> {
+    match answer {
+        Err(error) if error.class() == FailureClass::NotFound => Read::Known(absent),
+        answer => known(answer),
+    }
+}

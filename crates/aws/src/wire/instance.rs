@@ -1,0 +1,142 @@
+//! Instances to members (AWS document 8).
+
+use std::collections::BTreeMap;
+
+use remuda_plan::pool::members::{Address, Member, MemberState};
+
+use super::{filter, push, read_tags};
+use crate::{ec2::Parameters, xml::Node};
+
+/// Auto Scaling's own tag on every instance of a group.
+pub(crate) const GROUP_TAG: &str = "aws:autoscaling:groupName";
+
+/// States that make an instance a member. `shutting-down` and `terminated` do not.
+const MEMBER_STATES: [&str; 4] = ["pending", "running", "stopping", "stopped"];
+
+/// `DescribeInstances` for the members of up to 200 groups.
+pub(crate) fn describe(groups: &[&str], next_token: Option<&str>) -> Parameters {
+    let mut parameters = Parameters::new();
+    filter(
+        &mut parameters,
+        1,
+        &format!("tag:{GROUP_TAG}"),
+        groups.iter().copied(),
+    );
+    filter(&mut parameters, 2, "instance-state-name", MEMBER_STATES);
+    push(&mut parameters, "MaxResults", 1000);
+    if let Some(token) = next_token {
+        push(&mut parameters, "NextToken", token);
+    }
+    parameters
+}
+
+/// Members of one page by group name. An instance without a zone or a group is no member of ours.
+pub(crate) fn members(page: &Node) -> Vec<(String, Member)> {
+    page.items("reservationSet")
+        .iter()
+        .flat_map(|reservation| reservation.items("instancesSet"))
+        .filter_map(|instance| {
+            let mut tags: BTreeMap<String, String> = read_tags(instance);
+            Some((tags.remove(GROUP_TAG)?, member(instance)?))
+        })
+        .collect()
+}
+
+fn member(instance: &Node) -> Option<Member> {
+    let instance_id = instance.text_at(&["instanceId"])?.to_owned();
+    let zone = instance
+        .text_at(&["placement", "availabilityZone"])?
+        .to_owned();
+    let (state, reason) = match instance.text_at(&["instanceState", "name"]) {
+        // The filter asked for neither; an instance may have changed since it was matched.
+        Some("shutting-down" | "terminated") => return None,
+        Some("pending") => (MemberState::Pending, Some("InstancePending")),
+        Some("running") => (MemberState::Running, None),
+        Some("stopping" | "stopped") => (MemberState::Stopped, Some("InstanceStopped")),
+        _ => (MemberState::Unknown, Some("UnknownState")),
+    };
+    Some(Member {
+        provider_id: format!("aws:///{zone}/{instance_id}"),
+        instance_id,
+        addresses: instance
+            .text_at(&["privateIpAddress"])
+            .map(|address| Address {
+                kind: "InternalIP".to_owned(),
+                address: address.to_owned(),
+            })
+            .into_iter()
+            .collect(),
+        failure_domain: Some(zone),
+        state,
+        reason: reason.map(ToOwned::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(instances: &str) -> Node {
+        Node::parse(
+            format!(
+                "<R><reservationSet><item><instancesSet>{instances}</instancesSet></item>\
+                 </reservationSet></R>"
+            )
+            .as_bytes(),
+        )
+        .expect("a page")
+    }
+
+    fn instance(id: &str, state: &str, address: &str) -> String {
+        format!(
+            "<item><instanceId>{id}</instanceId><instanceState><name>{state}</name></instanceState>\
+             <placement><availabilityZone>us-east-1a</availabilityZone></placement>{address}\
+             <tagSet><item><key>aws:autoscaling:groupName</key><value>g</value></item></tagSet></item>"
+        )
+    }
+
+    #[test]
+    fn states_map_to_the_contracts_words() {
+        let states: Vec<(MemberState, Option<String>)> = members(&page(
+            &[
+                "pending",
+                "running",
+                "stopping",
+                "stopped",
+                "terminated",
+                "odd",
+            ]
+            .map(|state| instance("i-1", state, ""))
+            .concat(),
+        ))
+        .into_iter()
+        .map(|(_, member)| (member.state, member.reason))
+        .collect();
+        let reason = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            states,
+            [
+                (MemberState::Pending, reason("InstancePending")),
+                (MemberState::Running, None),
+                (MemberState::Stopped, reason("InstanceStopped")),
+                (MemberState::Stopped, reason("InstanceStopped")),
+                (MemberState::Unknown, reason("UnknownState")),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_member_without_an_address_keeps_its_place() {
+        let text = instance("i-1", "running", "")
+            + &instance(
+                "i-2",
+                "running",
+                "<privateIpAddress>10.0.1.12</privateIpAddress>",
+            );
+        let found = members(&page(&text));
+        assert_eq!(found[0].0, "g");
+        assert_eq!(found[0].1.provider_id, "aws:///us-east-1a/i-1");
+        assert!(found[0].1.addresses.is_empty());
+        assert_eq!(found[1].1.addresses[0].address, "10.0.1.12");
+    }
+}
