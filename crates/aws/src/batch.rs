@@ -287,7 +287,7 @@ impl Sweep {
         for chunk in names.chunks(GROUPS_PER_CALL) {
             let read = attempt(&mut hopeless, self.groups(chunk)).await;
             spread(&mut answers, chunk, read, |answer, read| {
-                answer.group = read
+                answer.group = read;
             });
         }
         for chunk in names.chunks(TAG_VALUES_PER_CALL) {

@@ -191,7 +191,10 @@ impl Clients {
             self.credentials.current(&self.region).await?;
             self.take_turn(call).await?;
             let started = Instant::now();
-            let result = send().await.map_err(|error| errors::read(call, error));
+            // An SDK future is large, and most of a pass would carry one in every await.
+            let result = Box::pin(send())
+                .await
+                .map_err(|error| errors::read(call, error));
             self.measure(call, started, result.as_ref().err());
             let fault = match result {
                 Ok(value) => {

@@ -29,6 +29,7 @@ use crate::{
     clients::Transport,
     errors,
     profile::{self, Chain, Keys, Role},
+    wire::hex,
 };
 
 /// Where captf mounts the keys of an identity Secret: a path below it names a key.
@@ -63,11 +64,7 @@ pub(crate) fn fingerprint(source: &CredentialSource) -> String {
         }
         digest.update(b"keys");
     }
-    digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&digest.finalize())
 }
 
 /// Reads a source. Nothing is sent.
@@ -192,7 +189,7 @@ impl CredentialCache {
         if let Some(credentials) = cached.as_ref().filter(|held| self.lasts(held)) {
             return Ok(credentials.clone());
         }
-        let fresh = self.renew(region).await?;
+        let fresh = Box::pin(self.renew(region)).await?;
         *cached = Some(fresh.clone());
         Ok(fresh)
     }

@@ -91,9 +91,11 @@ impl Ec2 {
     /// A client that sends each call once; trying again is the caller's.
     pub(crate) fn new(config: Ec2Config<'_>) -> Self {
         let region = Region::new(config.region.to_owned());
-        let mut signing = SigV4OperationSigningConfig::default();
-        signing.region = Some(SigningRegion::from(region));
-        signing.name = Some(SigningName::from_static("ec2"));
+        let signing = SigV4OperationSigningConfig {
+            region: Some(SigningRegion::from(region)),
+            name: Some(SigningName::from_static("ec2")),
+            ..SigV4OperationSigningConfig::default()
+        };
         let mut layer = Layer::new("ec2");
         layer.store_put(signing);
         layer.store_put(AuthSchemeOptionResolverParams::new(()));
@@ -172,7 +174,7 @@ fn deserialize(response: &HttpResponse) -> Result<Node, OrchestratorError<Ec2Err
     let body = response.body().bytes().unwrap_or_default();
     let parsed = Node::parse(body);
     if response.status().is_success() {
-        return parsed.map_err(|why| OrchestratorError::other(why));
+        return parsed.map_err(OrchestratorError::other);
     }
     // <Response><Errors><Error><Code/><Message/></Error></Errors></Response>
     let error = parsed

@@ -62,7 +62,7 @@ impl Region {
                     failed_activities: Read::NotAsked,
                 }
             }
-            Depth::Full => self.observe_fully(handle, freshness).await,
+            Depth::Full => Box::pin(self.observe_fully(handle, freshness)).await,
         }
     }
 

@@ -32,7 +32,7 @@ impl Node {
                 }
                 Event::End(_) => {
                     let mut node = open.pop().ok_or("an end without a start")?;
-                    node.text = node.text.trim().to_owned();
+                    node.text = node.text.trim().into();
                     open.last_mut()
                         .ok_or("an end without a start")?
                         .children

@@ -31,6 +31,7 @@ pub(crate) fn read(group: &types::AutoScalingGroup) -> Option<Group> {
         desired_capacity: i64::from(group.desired_capacity.unwrap_or_default()),
         template_name: template.and_then(|template| template.launch_template_name.clone()),
         template_version: template.and_then(|template| template.version.clone()),
+        template_id: template.and_then(|template| template.launch_template_id.clone()),
         subnets: group
             .vpc_zone_identifier
             .as_deref()

@@ -35,6 +35,17 @@ pub(crate) fn filter<'a>(
     }
 }
 
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(u32::from(digit), 16));
+        }
+    }
+    text
+}
+
 /// Adds one parameter.
 pub(crate) fn push(parameters: &mut Parameters, name: impl Into<String>, value: impl ToString) {
     parameters.push((name.into(), value.to_string()));

@@ -50,10 +50,7 @@ pub(crate) fn create_version(name: &str, description: &str, data: &TemplateData)
 /// A token that AWS recognises a repeated creation by: at most 64 characters, derived from the
 /// name alone.
 fn client_token(name: &str) -> String {
-    Sha256::digest(name.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    super::hex(&Sha256::digest(name.as_bytes()))
 }
 
 fn write_data(parameters: &mut Parameters, data: &TemplateData) {
