@@ -1,0 +1,84 @@
+//! The kinds that controllers read and write, by their place in the API.
+
+use kube::core::{ApiResource, GroupVersionKind};
+
+/// A kind of object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `TerraformMachinePool`.
+    TerraformMachinePool,
+    /// `TerraformCluster`.
+    TerraformCluster,
+    /// `TerraformClusterIdentity`, cluster-scoped.
+    TerraformClusterIdentity,
+    /// `MachinePool`.
+    MachinePool,
+    /// `Cluster`.
+    Cluster,
+    /// `ConfigMap`.
+    ConfigMap,
+    /// `Secret`.
+    Secret,
+    /// `Namespace`, cluster-scoped.
+    Namespace,
+    /// `Event` of `events.k8s.io`.
+    Event,
+}
+
+impl Kind {
+    /// Group, version and kind.
+    pub fn gvk(self) -> GroupVersionKind {
+        let (group, version, kind, _) = self.parts();
+        GroupVersionKind::gvk(group, version, kind)
+    }
+
+    /// The API resource.
+    pub fn resource(self) -> ApiResource {
+        ApiResource::from_gvk_with_plural(&self.gvk(), self.parts().3)
+    }
+
+    /// Whether objects live in a namespace.
+    pub fn is_namespaced(self) -> bool {
+        !matches!(self, Self::TerraformClusterIdentity | Self::Namespace)
+    }
+
+    /// The kind of a manifest, if it is one of these.
+    pub fn from_manifest(api_version: &str, kind: &str) -> Option<Self> {
+        [
+            Self::TerraformMachinePool,
+            Self::TerraformCluster,
+            Self::TerraformClusterIdentity,
+            Self::MachinePool,
+            Self::Cluster,
+            Self::ConfigMap,
+            Self::Secret,
+            Self::Namespace,
+            Self::Event,
+        ]
+        .into_iter()
+        .find(|known| {
+            let resource = known.resource();
+            resource.api_version == api_version && resource.kind == kind
+        })
+    }
+
+    fn parts(self) -> (&'static str, &'static str, &'static str, &'static str) {
+        const INFRA: &str = "infrastructure.cluster.x-k8s.io";
+        const CAPI: &str = "cluster.x-k8s.io";
+        match self {
+            Self::TerraformMachinePool => {
+                (INFRA, "v1alpha1", "TerraformMachinePool", "terraformmachinepools")
+            }
+            Self::TerraformCluster => (INFRA, "v1alpha1", "TerraformCluster", "terraformclusters"),
+            Self::TerraformClusterIdentity => {
+                (INFRA, "v1alpha1", "TerraformClusterIdentity", "terraformclusteridentities")
+            }
+            Self::MachinePool => (CAPI, "v1beta2", "MachinePool", "machinepools"),
+            Self::Cluster => (CAPI, "v1beta2", "Cluster", "clusters"),
+            Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
+            Self::Secret => ("", "v1", "Secret", "secrets"),
+            Self::Namespace => ("", "v1", "Namespace", "namespaces"),
+            Self::Event => ("events.k8s.io", "v1", "Event", "events"),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Kubernetes objects as JSON: the reads and writes of every controller go through here.
+//!
+//! [`Objects`] reads: from an API server ([`LiveObjects`]) or from objects given beforehand
+//! ([`GivenObjects`], for previews of manifests). Only `LiveObjects` can write. A read that failed
+//! is an error, never an absent object. Error texts carry no times and no request ids, because they
+//! end up in conditions.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use kube::{
+    Client,
+    core::{
+        ApiResource, Request,
+        params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+    },
+};
+use serde_json::Value;
+
+use crate::kinds::Kind;
+
+/// Why a request to the Kubernetes API failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// The object is not there.
+    #[error("{0} does not exist")]
+    NotFound(String),
+    /// The object is there already.
+    #[error("{0} exists already")]
+    AlreadyExists(String),
+    /// Someone else wrote in between, or a precondition did not hold.
+    #[error("{0} was changed by someone else in between")]
+    Conflict(String),
+    /// The server refuses the object.
+    #[error("{what} was refused: {why}")]
+    Refused {
+        /// Which object.
+        what: String,
+        /// The server's words.
+        why: String,
+    },
+    /// Anything else: the server is away, overloaded, or answers nonsense.
+    #[error("{what}: {why}")]
+    Failed {
+        /// Which request.
+        what: String,
+        /// What happened.
+        why: String,
+    },
+}
+
+/// Reads objects.
+#[async_trait]
+pub trait Objects: Send + Sync {
+    /// One object; `None` when it is proven absent.
+    ///
+    /// # Errors
+    /// The read failed.
+    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError>;
+
+    /// All objects of a kind with a label selector; an empty namespace means all namespaces.
+    ///
+    /// # Errors
+    /// The read failed.
+    async fn list(&self, kind: Kind, namespace: &str, selector: &str)
+    -> Result<Vec<Value>, ApiError>;
+}
+
+/// Objects of an API server.
+#[derive(Clone)]
+pub struct LiveObjects {
+    client: Client,
+}
+
+impl LiveObjects {
+    /// Reads and writes with `client`.
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The client underneath, for watches.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Reads an object of any resource.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub async fn get_of(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
+        let what = what("get", resource, namespace, name);
+        let request = Request::new(path(resource, namespace))
+            .get(name, &GetParams::default())
+            .map_err(|error| failed(&what, &error))?;
+        match self.client.request::<Value>(request).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) => match classify(&what, error) {
+                ApiError::NotFound(_) => Ok(None),
+                other => Err(other),
+            },
+        }
+    }
+
+    /// Lists objects of any resource, all pages of them.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub async fn list_of(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        selector: &str,
+    ) -> Result<Vec<Value>, ApiError> {
+        let what = what("list", resource, namespace, "");
+        let mut objects = Vec::new();
+        let mut params = ListParams::default().limit(500);
+        if !selector.is_empty() {
+            params = params.labels(selector);
+        }
+        loop {
+            let request = Request::new(path(resource, namespace))
+                .list(&params)
+                .map_err(|error| failed(&what, &error))?;
+            let mut page: Value =
+                self.client.request(request).await.map_err(|error| classify(&what, error))?;
+            if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
+                objects.extend(items);
+            }
+            match page.pointer("/metadata/continue").and_then(Value::as_str) {
+                Some(token) if !token.is_empty() => params.continue_token = Some(token.to_owned()),
+                _ => return Ok(objects),
+            }
+        }
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, or the write failed.
+    pub async fn create(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        body: &Value,
+        manager: &str,
+    ) -> Result<Value, ApiError> {
+        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let what = what("create", resource, namespace, name);
+        let params = PostParams {
+            field_manager: Some(manager.to_owned()),
+            ..PostParams::default()
+        };
+        let body = serde_json::to_vec(body).map_err(|error| failed(&what, &error))?;
+        let request = Request::new(path(resource, namespace))
+            .create(&params, body)
+            .map_err(|error| failed(&what, &error))?;
+        self.client.request(request).await.map_err(|error| classify(&what, error))
+    }
+
+    /// Replaces an object; its `metadata.resourceVersion` is the precondition.
+    ///
+    /// # Errors
+    /// `Conflict`, or the write failed.
+    pub async fn replace(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        body: &Value,
+        manager: &str,
+    ) -> Result<Value, ApiError> {
+        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let what = what("update", resource, namespace, name);
+        let params = PostParams {
+            field_manager: Some(manager.to_owned()),
+            ..PostParams::default()
+        };
+        let bytes = serde_json::to_vec(body).map_err(|error| failed(&what, &error))?;
+        let request = Request::new(path(resource, namespace))
+            .replace(name, &params, bytes)
+            .map_err(|error| failed(&what, &error))?;
+        self.client.request(request).await.map_err(|error| classify(&what, error))
+    }
+
+    /// Sends a merge patch. A `metadata.resourceVersion` inside makes it conditional.
+    ///
+    /// # Errors
+    /// `NotFound`, `Conflict`, or the write failed.
+    pub async fn merge_patch(
+        &self,
+        target: &Target<'_>,
+        patch: &Value,
+        manager: &str,
+    ) -> Result<Value, ApiError> {
+        let what = what("patch", target.resource, target.namespace, target.name);
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
+        let place = Request::new(path(target.resource, target.namespace));
+        let request = match target.subresource {
+            None => place.patch(target.name, &params, &Patch::Merge(patch)),
+            Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Merge(patch)),
+        }
+        .map_err(|error| failed(&what, &error))?;
+        self.client.request(request).await.map_err(|error| classify(&what, error))
+    }
+
+    /// Deletes an object, if it is still the one with `uid`. One that is gone is success.
+    ///
+    /// # Errors
+    /// `Conflict` when another object has taken the name, or the write failed.
+    pub async fn delete(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        name: &str,
+        uid: Option<&str>,
+    ) -> Result<(), ApiError> {
+        let what = what("delete", resource, namespace, name);
+        let params = DeleteParams {
+            preconditions: uid.map(|uid| Preconditions {
+                uid: Some(uid.to_owned()),
+                resource_version: None,
+            }),
+            ..DeleteParams::background()
+        };
+        let request = Request::new(path(resource, namespace))
+            .delete(name, &params)
+            .map_err(|error| failed(&what, &error))?;
+        match self.client.request::<Value>(request).await.map_err(|error| classify(&what, error)) {
+            Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Which object a patch goes to.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The resource.
+    pub resource: &'a ApiResource,
+    /// Namespace; `None` for cluster-scoped objects.
+    pub namespace: Option<&'a str>,
+    /// Name.
+    pub name: &'a str,
+    /// `status`, or the object itself.
+    pub subresource: Option<&'static str>,
+}
+
+#[async_trait]
+impl Objects for LiveObjects {
+    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError> {
+        let namespace = kind.is_namespaced().then_some(namespace);
+        self.get_of(&kind.resource(), namespace, name).await
+    }
+
+    async fn list(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Value>, ApiError> {
+        let namespace = (kind.is_namespaced() && !namespace.is_empty()).then_some(namespace);
+        self.list_of(&kind.resource(), namespace, selector).await
+    }
+}
+
+/// Objects given beforehand, for example read from manifests.
+#[derive(Debug, Clone, Default)]
+pub struct GivenObjects {
+    objects: BTreeMap<(Kind, String, String), Value>,
+}
+
+impl GivenObjects {
+    /// Takes parsed manifests; kinds that no pool reads are ignored. Objects without a namespace
+    /// are put into `default_namespace`.
+    pub fn new(manifests: impl IntoIterator<Item = Value>, default_namespace: &str) -> Self {
+        let mut objects = BTreeMap::new();
+        for mut manifest in manifests {
+            let text = |pointer: &str| {
+                manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let Some(kind) = Kind::from_manifest(&text("/apiVersion"), &text("/kind")) else {
+                continue;
+            };
+            let name = text("/metadata/name");
+            let namespace = match (kind.is_namespaced(), text("/metadata/namespace")) {
+                (false, _) => String::new(),
+                (true, given) if given.is_empty() => default_namespace.to_owned(),
+                (true, given) => given,
+            };
+            if kind.is_namespaced()
+                && let Some(metadata) = manifest.get_mut("metadata").and_then(Value::as_object_mut)
+            {
+                metadata.insert("namespace".to_owned(), Value::String(namespace.clone()));
+            }
+            objects.insert((kind, namespace, name), manifest);
+        }
+        Self { objects }
+    }
+
+    /// Names of the pools among the objects, as (namespace, name).
+    pub fn pools(&self) -> Vec<(String, String)> {
+        self.objects
+            .keys()
+            .filter(|(kind, _, _)| *kind == Kind::TerraformMachinePool)
+            .map(|(_, namespace, name)| (namespace.clone(), name.clone()))
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Objects for GivenObjects {
+    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError> {
+        let namespace = if kind.is_namespaced() { namespace } else { "" };
+        let key = (kind, namespace.to_owned(), name.to_owned());
+        Ok(self.objects.get(&key).cloned())
+    }
+
+    async fn list(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        _selector: &str,
+    ) -> Result<Vec<Value>, ApiError> {
+        Ok(self
+            .objects
+            .iter()
+            .filter(|((of, within, _), _)| {
+                *of == kind && (namespace.is_empty() || within == namespace)
+            })
+            .map(|(_, object)| object.clone())
+            .collect())
+    }
+}
+
+/// The collection's path.
+fn path(resource: &ApiResource, namespace: Option<&str>) -> String {
+    let root = if resource.group.is_empty() { "api" } else { "apis" };
+    match namespace {
+        Some(namespace) => {
+            format!("/{root}/{}/namespaces/{namespace}/{}", resource.api_version, resource.plural)
+        }
+        None => format!("/{root}/{}/{}", resource.api_version, resource.plural),
+    }
+}
+
+fn what(verb: &str, resource: &ApiResource, namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{verb} {} {namespace}/{name}", resource.kind),
+        None => format!("{verb} {} {name}", resource.kind),
+    }
+}
+
+fn failed(what: &str, error: &dyn std::fmt::Display) -> ApiError {
+    ApiError::Failed {
+        what: what.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+fn classify(what: &str, error: kube::Error) -> ApiError {
+    let kube::Error::Api(status) = error else {
+        return failed(what, &error);
+    };
+    let what = what.to_owned();
+    match (status.code, status.reason.as_str()) {
+        (404, _) => ApiError::NotFound(what),
+        (409, "AlreadyExists") => ApiError::AlreadyExists(what),
+        (409, _) => ApiError::Conflict(what),
+        (400 | 403 | 422, _) => ApiError::Refused {
+            what,
+            why: status.message,
+        },
+        _ => ApiError::Failed {
+            what,
+            why: status.message,
+        },
+    }
+}

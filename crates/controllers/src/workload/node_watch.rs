@@ -1,0 +1,181 @@
+//! One watch of Nodes a workload cluster, shared by all its pools, that wakes exactly the pools
+//! whose members' Nodes changed.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Api, Client,
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Event},
+    },
+};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{ClusterKey, NodeCache, NodeFact, Unreachable, WorkloadClusters};
+
+/// A pool whose Nodes changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeWake {
+    /// Namespace of the MachinePool.
+    pub namespace: String,
+    /// Name of the MachinePool.
+    pub name: String,
+}
+
+/// The Node watches of all workload clusters. Dropping it ends them.
+pub struct NodeWatches {
+    clusters: Arc<dyn WorkloadClusters>,
+    watches: Mutex<HashMap<ClusterKey, Watch>>,
+    wakes: mpsc::UnboundedSender<NodeWake>,
+}
+
+struct Watch {
+    cache: Arc<NodeCache>,
+    interest: Arc<Interest>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// Who wants to hear about which provider ID.
+#[derive(Debug, Default)]
+struct Interest {
+    inner: Mutex<InterestInner>,
+}
+
+#[derive(Debug, Default)]
+struct InterestInner {
+    by_id: HashMap<String, NodeWake>,
+    by_pool: HashMap<NodeWake, BTreeSet<String>>,
+}
+
+impl Interest {
+    fn set(&self, pool: &NodeWake, ids: BTreeSet<String>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.by_pool.get(pool) == Some(&ids) {
+            return;
+        }
+        for old in inner.by_pool.remove(pool).unwrap_or_default() {
+            if inner.by_id.get(&old) == Some(pool) {
+                inner.by_id.remove(&old);
+            }
+        }
+        for id in &ids {
+            inner.by_id.insert(id.clone(), pool.clone());
+        }
+        inner.by_pool.insert(pool.clone(), ids);
+    }
+
+    fn of(&self, ids: &BTreeSet<String>) -> BTreeSet<NodeWake> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.iter().filter_map(|id| inner.by_id.get(id)).cloned().collect()
+    }
+
+    fn everyone(&self) -> BTreeSet<NodeWake> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.by_pool.keys().cloned().collect()
+    }
+}
+
+impl NodeWatches {
+    /// Watches nothing yet; pools to wake go to `wakes`.
+    pub fn new(clusters: Arc<dyn WorkloadClusters>, wakes: mpsc::UnboundedSender<NodeWake>) -> Self {
+        Self {
+            clusters,
+            watches: Mutex::default(),
+            wakes,
+        }
+    }
+
+    /// The Nodes of a cluster, for one pool that is woken from now on when a Node of one of `ids`
+    /// changes. Starts the cluster's watch when there is none; until its first list is complete
+    /// the cache is not current, and the pool is woken when it is.
+    ///
+    /// # Errors
+    /// The cluster cannot be reached.
+    pub async fn nodes(
+        &self,
+        cluster: &ClusterKey,
+        pool: &NodeWake,
+        ids: BTreeSet<String>,
+    ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
+        let client = self.clusters.client(cluster).await?;
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = watches
+            .entry(cluster.clone())
+            .or_insert_with(|| start(client.clone(), self.wakes.clone()));
+        watch.interest.set(pool, ids);
+        Ok((client, watch.cache.clone()))
+    }
+
+    /// The pool is gone: nobody is woken for it any more.
+    pub fn forget_pool(&self, cluster: &ClusterKey, pool: &NodeWake) {
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(watch) = watches.get(cluster) {
+            watch.interest.set(pool, BTreeSet::new());
+        }
+    }
+
+    /// The cluster is gone or its credentials changed: ends its watch.
+    pub fn forget_cluster(&self, cluster: &ClusterKey) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.remove(cluster);
+    }
+}
+
+fn start(client: Client, wakes: mpsc::UnboundedSender<NodeWake>) -> Watch {
+    let cache = Arc::new(NodeCache::default());
+    let interest = Arc::new(Interest::default());
+    let task = tokio::spawn(follow(client, cache.clone(), interest.clone(), wakes));
+    Watch {
+        cache,
+        interest,
+        _task: AbortOnDropHandle::new(task),
+    }
+}
+
+/// Follows the Nodes of one cluster until it is aborted.
+async fn follow(
+    client: Client,
+    cache: Arc<NodeCache>,
+    interest: Arc<Interest>,
+    wakes: mpsc::UnboundedSender<NodeWake>,
+) {
+    let nodes: Api<Node> = Api::all(client);
+    let mut events = Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
+    let mut listed = Vec::new();
+    while let Some(event) = events.next().await {
+        let awake = match event {
+            Ok(Event::Init) => {
+                listed.clear();
+                BTreeSet::new()
+            }
+            Ok(Event::InitApply(node)) => {
+                listed.push(NodeFact::of(&node));
+                BTreeSet::new()
+            }
+            Ok(Event::InitDone) => {
+                cache.replace(std::mem::take(&mut listed));
+                interest.everyone()
+            }
+            Ok(Event::Apply(node)) => interest.of(&cache.put(NodeFact::of(&node))),
+            Ok(Event::Delete(node)) => {
+                interest.of(&cache.remove(node.metadata.name.as_deref().unwrap_or_default()))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the watch of a workload cluster's Nodes failed");
+                cache.broken(error.to_string());
+                BTreeSet::new()
+            }
+        };
+        for pool in awake {
+            // A closed channel means that the controllers are shutting down.
+            let _ = wakes.send(pool);
+        }
+    }
+}
