@@ -23,6 +23,10 @@ pub enum Kind {
     Namespace,
     /// `Event` of `events.k8s.io`.
     Event,
+    /// `Node`, cluster-scoped, of a workload cluster.
+    Node,
+    /// `CustomResourceDefinition`, cluster-scoped.
+    CustomResourceDefinition,
 }
 
 impl Kind {
@@ -39,7 +43,13 @@ impl Kind {
 
     /// Whether objects live in a namespace.
     pub fn is_namespaced(self) -> bool {
-        !matches!(self, Self::TerraformClusterIdentity | Self::Namespace)
+        !matches!(
+            self,
+            Self::TerraformClusterIdentity
+                | Self::Namespace
+                | Self::Node
+                | Self::CustomResourceDefinition
+        )
     }
 
     /// The kind of a manifest, if it is one of these.
@@ -79,6 +89,13 @@ impl Kind {
             Self::Secret => ("", "v1", "Secret", "secrets"),
             Self::Namespace => ("", "v1", "Namespace", "namespaces"),
             Self::Event => ("events.k8s.io", "v1", "Event", "events"),
+            Self::Node => ("", "v1", "Node", "nodes"),
+            Self::CustomResourceDefinition => (
+                "apiextensions.k8s.io",
+                "v1",
+                "CustomResourceDefinition",
+                "customresourcedefinitions",
+            ),
         }
     }
 }

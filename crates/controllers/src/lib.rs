@@ -1,1 +1,39 @@
 //! The reconcilers, one folder a kind.
+//!
+//! | folder | kind | runs |
+//! | --- | --- | --- |
+//! | `terraform_machine_pool` | TerraformMachinePool | always |
+//! | `identity` | TerraformClusterIdentity | where captf's own manager does not |
+//! | `machine_pool` | MachinePool | standalone mode |
+//! | `cluster` | Cluster | standalone mode |
+//!
+//! A pass reads first and writes last; what it decides is decided by pure functions, of
+//! `remuda-plan` or of the folder's own `status` module. Everything outside the process comes in
+//! through [`context::Context`].
+
+pub mod clock;
+pub mod context;
+pub mod events;
+pub mod kinds;
+pub mod objects;
+pub mod run;
+pub mod terraform_machine_pool;
+pub mod workload;
+
+mod carry_out;
+mod cluster;
+mod conditions;
+mod contract;
+mod identity;
+mod machine_pool;
+mod patch;
+mod publish;
+mod record;
+mod requeue;
+mod watching;
+
+pub use self::{
+    context::Context,
+    run::{Options, run},
+    terraform_machine_pool::{Preview, PreviewSource, preview},
+};

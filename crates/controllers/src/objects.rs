@@ -15,9 +15,10 @@ use kube::{
         params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
     },
 };
+use remuda_plan::pool::objects::PoolObject;
 use serde_json::Value;
 
-use crate::kinds::Kind;
+use crate::{kinds::Kind, terraform_machine_pool::PoolKey};
 
 /// Why a request to the Kubernetes API failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -302,6 +303,16 @@ impl GivenObjects {
             objects.insert((kind, namespace, name), manifest);
         }
         Self { objects }
+    }
+
+    /// The same with one pool replaced.
+    #[must_use]
+    pub(crate) fn with_pool(mut self, key: &PoolKey, pool: &PoolObject) -> Self {
+        let id = (Kind::TerraformMachinePool, key.namespace.clone(), key.name.clone());
+        if let Ok(value) = serde_json::to_value(pool) {
+            self.objects.insert(id, value);
+        }
+        self
     }
 
     /// Names of the pools among the objects, as (namespace, name).

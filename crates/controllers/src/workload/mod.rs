@@ -16,6 +16,7 @@ pub use self::{
     node_watch::{NodeWatches, NodeWake},
     nodes::{NodeCache, NodeFact},
 };
+pub(crate) use self::nodes::UNINITIALIZED_TAINT;
 
 /// A Cluster by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

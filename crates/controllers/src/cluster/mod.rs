@@ -1,0 +1,249 @@
+//! The Cluster controller of standalone mode: as much as machine pools need.
+//!
+//! Owns: the Cluster's status and finalizer; on the infrastructure cluster the controller owner
+//! reference and the cluster-name label. It builds no infrastructure and no control plane: a
+//! Cluster without a control plane object counts as externally managed (design page, section 8).
+
+mod status;
+mod watch;
+
+use kube::core::ApiResource;
+use remuda_plan::{pool::objects::Metadata, status::publication::Requeue};
+use serde_json::{Value, json};
+
+pub(crate) use self::watch::routes;
+use self::status::{ClusterFacts, Infra, wanted};
+use crate::{
+    context::{Context, FIELD_MANAGER},
+    contract::Contracts,
+    kinds::Kind,
+    objects::{ApiError, LiveObjects, Objects, Target},
+    patch,
+    watching::ObjectKey,
+};
+
+/// The finalizer of a Cluster.
+pub(crate) const FINALIZER: &str = "cluster.cluster.x-k8s.io";
+const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+
+/// One pass over one Cluster.
+///
+/// # Errors
+/// A read or a write failed.
+pub(crate) async fn reconcile(
+    key: &ObjectKey,
+    contracts: &Contracts,
+    ctx: &Context,
+) -> Result<Requeue, ApiError> {
+    let Some(live) = ctx.objects.get(Kind::Cluster, &key.namespace, &key.name).await? else {
+        return Ok(Requeue::OnChange);
+    };
+    let cluster = Cluster::of(&live);
+    let infra = infra(&live, &cluster, contracts, &ctx.objects).await?;
+    if cluster.deleting() {
+        publish(&live, &cluster, infra.as_ref(), ctx).await?;
+        return delete(&cluster, infra.as_ref(), ctx).await;
+    }
+    if !cluster.metadata.finalizers.iter().any(|name| name == FINALIZER) {
+        let mut finalizers = cluster.metadata.finalizers.clone();
+        finalizers.push(FINALIZER.to_owned());
+        cluster.write_finalizers(&finalizers, ctx).await?;
+        return Ok(Requeue::OnChange);
+    }
+    if !cluster.paused
+        && let Some(infra) = &infra
+    {
+        adopt(&cluster, infra, ctx).await?;
+    }
+    publish(&live, &cluster, infra.as_ref(), ctx).await?;
+    Ok(Requeue::OnChange)
+}
+
+/// The parts of a Cluster that this controller decides on.
+struct Cluster {
+    metadata: Metadata,
+    paused: bool,
+}
+
+impl Cluster {
+    fn of(live: &Value) -> Self {
+        Self {
+            metadata: metadata(live),
+            paused: live.pointer("/spec/paused").and_then(Value::as_bool).unwrap_or(false),
+        }
+    }
+
+    fn deleting(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    async fn write_finalizers(
+        &self,
+        finalizers: &[String],
+        ctx: &Context,
+    ) -> Result<(), ApiError> {
+        let patch = json!({ "metadata": { "uid": self.metadata.uid, "finalizers": finalizers } });
+        self.write(None, &patch, ctx).await
+    }
+
+    async fn write(
+        &self,
+        subresource: Option<&'static str>,
+        patch: &Value,
+        ctx: &Context,
+    ) -> Result<(), ApiError> {
+        let resource = Kind::Cluster.resource();
+        let target = Target {
+            resource: &resource,
+            namespace: Some(&self.metadata.namespace),
+            name: &self.metadata.name,
+            subresource,
+        };
+        match ctx.objects.merge_patch(&target, patch, FIELD_MANAGER).await {
+            Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// An infrastructure cluster.
+struct InfraCluster {
+    resource: ApiResource,
+    metadata: Metadata,
+    object: Value,
+}
+
+fn metadata(object: &Value) -> Metadata {
+    object
+        .get("metadata")
+        .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+        .unwrap_or_default()
+}
+
+async fn infra(
+    live: &Value,
+    cluster: &Cluster,
+    contracts: &Contracts,
+    objects: &LiveObjects,
+) -> Result<Option<InfraCluster>, ApiError> {
+    let reference = |field: &str| {
+        live.pointer(&format!("/spec/infrastructureRef/{field}")).and_then(Value::as_str)
+    };
+    let (Some(group), Some(kind), Some(name)) =
+        (reference("apiGroup"), reference("kind"), reference("name"))
+    else {
+        return Ok(None);
+    };
+    let resource = contracts.resolve(objects, group, kind).await?;
+    let object = objects
+        .get_of(&resource, Some(&cluster.metadata.namespace), name)
+        .await
+        .inspect_err(|_| contracts.forget(group, kind))?;
+    Ok(object.map(|object| InfraCluster {
+        resource,
+        metadata: metadata(&object),
+        object,
+    }))
+}
+
+/// Makes the Cluster the controller of its infrastructure cluster.
+async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result<(), ApiError> {
+    let owned = infra.metadata.owner_references.iter().any(|o| o.uid == cluster.metadata.uid);
+    let labeled = infra.metadata.labels.get(CLUSTER_NAME_LABEL) == Some(&cluster.metadata.name);
+    if infra.metadata.deletion_timestamp.is_some() || owned && labeled {
+        return Ok(());
+    }
+    let owners = infra.object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let mut owners: Vec<Value> = owners.cloned().unwrap_or_default();
+    owners.retain(|owner| owner["kind"] != "Cluster");
+    owners.push(json!({
+        "apiVersion": Kind::Cluster.resource().api_version,
+        "kind": "Cluster",
+        "name": cluster.metadata.name,
+        "uid": cluster.metadata.uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    }));
+    let patch = json!({
+        "metadata": {
+            "resourceVersion": infra.metadata.resource_version,
+            "labels": { CLUSTER_NAME_LABEL: cluster.metadata.name },
+            "ownerReferences": owners,
+        },
+    });
+    let target = Target {
+        resource: &infra.resource,
+        namespace: Some(&cluster.metadata.namespace),
+        name: &infra.metadata.name,
+        subresource: None,
+    };
+    ctx.objects.merge_patch(&target, &patch, FIELD_MANAGER).await?;
+    Ok(())
+}
+
+async fn publish(
+    live: &Value,
+    cluster: &Cluster,
+    infra: Option<&InfraCluster>,
+    ctx: &Context,
+) -> Result<(), ApiError> {
+    let facts = ClusterFacts {
+        paused: cluster.paused,
+        deleting: cluster.deleting(),
+        generation: cluster.metadata.generation,
+        has_control_plane: live.pointer("/spec/controlPlaneRef").is_some(),
+        infra: infra.map(|infra| Infra {
+            provisioned: infra
+                .object
+                .pointer("/status/initialization/provisioned")
+                .or_else(|| infra.object.pointer("/status/ready"))
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
+            failure_domains: infra.object.pointer("/status/failureDomains").cloned(),
+        }),
+        now: ctx.now(),
+    };
+    let stored = live.get("status").cloned().unwrap_or_else(|| json!({}));
+    match patch::between(&stored, &wanted(&stored, &facts)) {
+        Some(change) => cluster.write(Some("status"), &json!({ "status": change }), ctx).await,
+        None => Ok(()),
+    }
+}
+
+/// Pools first, then the infrastructure cluster, the finalizer last.
+async fn delete(
+    cluster: &Cluster,
+    infra: Option<&InfraCluster>,
+    ctx: &Context,
+) -> Result<Requeue, ApiError> {
+    if cluster.paused {
+        return Ok(Requeue::OnChange);
+    }
+    let namespace = &cluster.metadata.namespace;
+    let selector = format!("{CLUSTER_NAME_LABEL}={}", cluster.metadata.name);
+    let pools = ctx.objects.list(Kind::MachinePool, namespace, &selector).await?;
+    for pool in &pools {
+        let pool = metadata(pool);
+        if pool.deletion_timestamp.is_none() {
+            let resource = Kind::MachinePool.resource();
+            ctx.objects.delete(&resource, Some(namespace), &pool.name, Some(&pool.uid)).await?;
+        }
+    }
+    if !pools.is_empty() {
+        return Ok(Requeue::OnChange);
+    }
+    if let Some(infra) = infra {
+        if infra.metadata.deletion_timestamp.is_none() {
+            let (name, uid) = (&infra.metadata.name, &infra.metadata.uid);
+            ctx.objects.delete(&infra.resource, Some(namespace), name, Some(uid)).await?;
+        }
+        return Ok(Requeue::OnChange);
+    }
+    let finalizers = &cluster.metadata.finalizers;
+    if finalizers.iter().any(|name| name == FINALIZER) {
+        let others: Vec<String> =
+            finalizers.iter().filter(|name| *name != FINALIZER).cloned().collect();
+        cluster.write_finalizers(&others, ctx).await?;
+    }
+    Ok(Requeue::OnChange)
+}

@@ -1,0 +1,99 @@
+//! What a reconcile may touch. Everything outside the process comes in here, so that a test can
+//! replace each part and replay a scenario.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::Timestamp;
+use kube::Client;
+use remuda_cloud::PoolBackend;
+use remuda_plan::{
+    driver::Driver,
+    pool::world::{Manager, Memory},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{clock::Clock, events::Recorder, objects::LiveObjects, workload::WorkloadClusters};
+
+/// Field manager of everything Remuda writes as a provider.
+pub const FIELD_MANAGER: &str = "remuda";
+
+/// What a reconcile may touch.
+pub struct Context {
+    /// The management cluster's objects.
+    pub objects: LiveObjects,
+    /// Clouds by driver.
+    pub backends: BTreeMap<Driver, Arc<dyn PoolBackend>>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Events.
+    pub events: Recorder,
+    /// Workload clusters.
+    pub workload: Arc<dyn WorkloadClusters>,
+    /// Settings of this manager.
+    pub manager: Manager,
+    /// Asked to stop: no new operation starts, running ones end as interrupted.
+    pub shutdown: CancellationToken,
+    memories: Memories,
+}
+
+impl Context {
+    /// A context over one management cluster. `manager.installation` is the id that new records
+    /// get; it must be the same after a restart.
+    pub fn new(
+        client: Client,
+        backends: impl IntoIterator<Item = Arc<dyn PoolBackend>>,
+        clock: Arc<dyn Clock>,
+        workload: Arc<dyn WorkloadClusters>,
+        manager: Manager,
+    ) -> Self {
+        let objects = LiveObjects::new(client);
+        Self {
+            events: Recorder::new(objects.clone(), clock.clone()),
+            objects,
+            backends: backends
+                .into_iter()
+                .map(|backend| (backend.driver(), backend))
+                .collect(),
+            clock,
+            workload,
+            manager,
+            shutdown: CancellationToken::new(),
+            memories: Memories::default(),
+        }
+    }
+
+    /// The time, in whole seconds: what Kubernetes times hold.
+    pub fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    /// What the previous passes of this process left behind.
+    pub(crate) fn memories(&self) -> &Memories {
+        &self.memories
+    }
+}
+
+/// Memories of pools by UID. Losing one costs reads, never correctness.
+#[derive(Debug, Default)]
+pub(crate) struct Memories {
+    by_uid: Mutex<HashMap<String, Memory>>,
+}
+
+impl Memories {
+    pub(crate) fn get(&self, uid: &str) -> Option<Memory> {
+        let by_uid = self.by_uid.lock().unwrap_or_else(PoisonError::into_inner);
+        by_uid.get(uid).cloned()
+    }
+
+    pub(crate) fn set(&self, uid: &str, memory: Option<Memory>) {
+        let mut by_uid = self.by_uid.lock().unwrap_or_else(PoisonError::into_inner);
+        match memory {
+            Some(memory) => by_uid.insert(uid.to_owned(), memory),
+            None => by_uid.remove(uid),
+        };
+    }
+}

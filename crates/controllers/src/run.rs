@@ -1,0 +1,320 @@
+//! Everything that runs: one watch a kind, one queue a controller, until shutdown.
+
+use std::{
+    collections::BTreeMap, convert::Infallible, future::Future, pin::Pin, sync::Arc,
+    time::Duration,
+};
+
+use futures::{FutureExt, StreamExt};
+use kube::{
+    api::DynamicObject,
+    core::ApiResource,
+    runtime::{
+        controller::{Action, Config, ReconcileRequest, applier},
+        reflector::{ObjectRef, Store},
+    },
+};
+use remuda_plan::status::publication::Requeue;
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use crate::{
+    cluster,
+    context::Context,
+    contract::Contracts,
+    identity,
+    kinds::Kind,
+    machine_pool,
+    objects::ApiError,
+    requeue::Failures,
+    terraform_machine_pool,
+    watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_only},
+    workload::NodeWatches,
+};
+
+/// What runs, and how much of it at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The core controllers (Cluster, MachinePool) run here: standalone mode.
+    pub core: bool,
+    /// The identity controller runs here: captf's own does not.
+    pub identities: bool,
+    /// Only objects of this namespace; `None`: of all.
+    pub namespace: Option<String>,
+    /// Pools worked on at once.
+    pub concurrency: u16,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            core: true,
+            identities: true,
+            namespace: None,
+            concurrency: 10,
+        }
+    }
+}
+
+/// Identities look at all pools and clusters: not at each of a burst of changes.
+const IDENTITY_DEBOUNCE: Duration = Duration::from_secs(1);
+
+/// Runs the controllers until `shutdown`, then lets running passes end.
+///
+/// # Cancellation
+/// Dropping the future stops everything at once, as a crash would.
+pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToken) {
+    let mut house = House::new(&ctx, &options, &shutdown);
+    let (pools, pool_kept) = kept(Kind::TerraformMachinePool, |pool| {
+        keep_only(pool, &[&["spec", "identityRef"], &["spec", "variablesFrom"]]);
+    });
+    let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
+        keep_only(
+            pool,
+            &[
+                &["spec", "clusterName"],
+                &["spec", "template", "spec", "bootstrap"],
+                &["spec", "template", "spec", "infrastructureRef"],
+            ],
+        );
+    });
+    let (clusters, cluster_kept) =
+        kept(Kind::Cluster, |cluster| keep_only(cluster, &[&["spec", "infrastructureRef"]]));
+    let (infra_clusters, infra_kept) = kept(Kind::TerraformCluster, |cluster| {
+        keep_only(cluster, &[&["spec", "identityRef"], &["spec", "defaults", "identityRef"]]);
+    });
+    let (identities, identity_kept) =
+        kept(Kind::TerraformClusterIdentity, |identity| keep_only(identity, &[]));
+    house.watch(pool_kept);
+    house.watch(machine_pool_kept);
+    house.watch(cluster_kept);
+    house.watch(infra_kept);
+    house.watch(identity_kept);
+
+    let (queue, woken) = mpsc::unbounded_channel();
+    house.routes(terraform_machine_pool::routes(&queue, &pools, &machine_pools));
+    house.controller(Kind::TerraformMachinePool, pools.clone(), woken, Duration::ZERO, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let ctx = ctx.clone();
+            let key = terraform_machine_pool::PoolKey {
+                namespace: key.namespace,
+                name: key.name,
+            };
+            async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
+        }
+    });
+    if options.identities {
+        let (queue, woken) = mpsc::unbounded_channel();
+        let users = identity::Users::new(pools.clone(), clusters.clone(), infra_clusters);
+        house.routes(identity_routes(&queue, &identities));
+        house.controller(Kind::TerraformClusterIdentity, identities, woken, IDENTITY_DEBOUNCE, {
+            let ctx = ctx.clone();
+            move |key: ObjectKey| {
+                let (ctx, users) = (ctx.clone(), users.clone());
+                async move { identity::reconcile(&key.name, &users, &ctx).await }.boxed()
+            }
+        });
+    }
+    if options.core {
+        core(&mut house, &ctx, &machine_pools, &clusters);
+    }
+    house.stand().await;
+}
+
+/// The core controllers of standalone mode.
+fn core(
+    house: &mut House<'_>,
+    ctx: &Arc<Context>,
+    machine_pools: &Store<DynamicObject>,
+    clusters: &Store<DynamicObject>,
+) {
+    let (queue, woken) = mpsc::unbounded_channel();
+    let (node_wakes, mut nodes_changed) = mpsc::unbounded_channel();
+    let work = Arc::new(machine_pool::Workplace {
+        contracts: Contracts::default(),
+        nodes: NodeWatches::new(ctx.workload.clone(), node_wakes),
+    });
+    house.routes(machine_pool::routes(&queue, machine_pools));
+    house.tasks.spawn(async move {
+        while let Some(wake) = nodes_changed.recv().await {
+            if queue.send(ObjectKey::new(wake.namespace, wake.name)).is_err() {
+                return;
+            }
+        }
+    });
+    house.controller(Kind::MachinePool, machine_pools.clone(), woken, Duration::ZERO, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let (ctx, work) = (ctx.clone(), work.clone());
+            async move { machine_pool::reconcile(&key, &work, &ctx).await }.boxed()
+        }
+    });
+    let (queue, woken) = mpsc::unbounded_channel();
+    let contracts = Arc::new(Contracts::default());
+    house.routes(cluster::routes(&queue, clusters));
+    house.controller(Kind::Cluster, clusters.clone(), woken, Duration::ZERO, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let (ctx, contracts) = (ctx.clone(), contracts.clone());
+            async move { cluster::reconcile(&key, &contracts, &ctx).await }.boxed()
+        }
+    });
+}
+
+/// What wakes an identity: itself, and what may use one.
+fn identity_routes(
+    queue: &mpsc::UnboundedSender<ObjectKey>,
+    identities: &Store<DynamicObject>,
+) -> Vec<(Kind, Option<&'static str>, Route)> {
+    let everyone = |identities: Store<DynamicObject>| {
+        move |_: &DynamicObject| {
+            identities.state().iter().map(|identity| ObjectKey::of(identity)).collect()
+        }
+    };
+    let uses = |object: &DynamicObject| {
+        let mut bare = object.clone();
+        bare.metadata.generation = None;
+        bare.metadata.annotations = None;
+        bare.metadata.finalizers = None;
+        intent_and(&bare, &["/spec/identityRef", "/spec/defaults/identityRef"])
+    };
+    vec![
+        (Kind::TerraformClusterIdentity, None, Route::new(queue, intent, itself)),
+        (Kind::TerraformMachinePool, None, Route::new(queue, uses, everyone(identities.clone()))),
+        (Kind::TerraformCluster, None, Route::new(queue, uses, everyone(identities.clone()))),
+    ]
+}
+
+fn kept(kind: Kind, slim: fn(&mut DynamicObject)) -> (Store<DynamicObject>, (Kind, Watch)) {
+    let (watch, store) = Watch::new(kind).keep(slim);
+    (store, (kind, watch))
+}
+
+type Reconciled = Pin<Box<dyn Future<Output = Result<Requeue, ApiError>> + Send>>;
+
+/// Watches and controllers while they are put together, and the tasks they become.
+struct House<'a> {
+    ctx: &'a Arc<Context>,
+    options: &'a Options,
+    shutdown: &'a CancellationToken,
+    watches: BTreeMap<(Kind, Option<&'static str>), Watch>,
+    tasks: JoinSet<()>,
+    controllers: JoinSet<()>,
+}
+
+impl<'a> House<'a> {
+    fn new(ctx: &'a Arc<Context>, options: &'a Options, shutdown: &'a CancellationToken) -> Self {
+        Self {
+            ctx,
+            options,
+            shutdown,
+            watches: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            controllers: JoinSet::new(),
+        }
+    }
+
+    fn watch(&mut self, (kind, watch): (Kind, Watch)) {
+        self.watches.insert((kind, None), watch);
+    }
+
+    fn routes(&mut self, routes: Vec<(Kind, Option<&'static str>, Route)>) {
+        for (kind, selector, route) in routes {
+            let watch = self.watches.remove(&(kind, selector)).unwrap_or_else(|| {
+                let watch = Watch::new(kind);
+                match selector {
+                    Some(selector) => watch.labeled(selector),
+                    None => watch,
+                }
+            });
+            self.watches.insert((kind, selector), watch.route(route));
+        }
+    }
+
+    /// Starts a controller. A pass that fails is tried again with growing waits.
+    fn controller(
+        &mut self,
+        kind: Kind,
+        store: Store<DynamicObject>,
+        woken: mpsc::UnboundedReceiver<ObjectKey>,
+        debounce: Duration,
+        reconcile: impl Fn(ObjectKey) -> Reconciled + Send + 'static,
+    ) {
+        let resource = kind.resource();
+        let config = Config::default().concurrency(self.options.concurrency).debounce(debounce);
+        let requests = UnboundedReceiverStream::new(woken)
+            .map({
+                let resource = resource.clone();
+                move |key| Ok::<_, Infallible>(request(&key, &resource))
+            })
+            .take_until(self.shutdown.clone().cancelled_owned());
+        let failures = Arc::new(Failures::default());
+        self.controllers.spawn(async move {
+            let passes = applier(
+                move |object: Arc<DynamicObject>, failures: Arc<Failures<ObjectKey>>| {
+                    let key = ObjectKey::of(&object);
+                    let pass = reconcile(key.clone());
+                    // A task of its own: passes of one controller run side by side.
+                    AbortOnDropHandle::new(tokio::spawn(pass))
+                        .map(move |ended| match ended {
+                            Ok(Ok(requeue)) => {
+                                failures.forget(&key);
+                                Ok(action(requeue))
+                            }
+                            Ok(Err(error)) => Err(error),
+                            Err(panicked) => Err(ApiError::Failed {
+                                what: "a pass".to_owned(),
+                                why: panicked.to_string(),
+                            }),
+                        })
+                        .boxed()
+                },
+                move |object, error, failures| {
+                    let key = ObjectKey::of(&object);
+                    let wait = failures.wait(&key, error);
+                    match error {
+                        ApiError::Conflict(_) => tracing::debug!(%error, kind = %resource.kind, ?key, "conflict"),
+                        _ => tracing::warn!(%error, kind = %resource.kind, ?key, "a pass failed and is tried again"),
+                    }
+                    Action::requeue(wait)
+                },
+                failures,
+                store,
+                requests,
+                config,
+            );
+            passes.for_each(|_| std::future::ready(())).await;
+        });
+    }
+
+    /// Runs until shutdown; watches end with the last running pass.
+    async fn stand(mut self) {
+        let client = self.ctx.objects.client();
+        for (_, watch) in std::mem::take(&mut self.watches) {
+            let namespace = self.options.namespace.clone();
+            self.tasks.spawn(watch.follow(client.clone(), namespace));
+        }
+        self.shutdown.cancelled().await;
+        self.ctx.shutdown.cancel();
+        while self.controllers.join_next().await.is_some() {}
+        self.tasks.shutdown().await;
+    }
+}
+
+fn request(key: &ObjectKey, resource: &ApiResource) -> ReconcileRequest<DynamicObject> {
+    let reference = ObjectRef::new_with(&key.name, resource.clone());
+    if key.namespace.is_empty() {
+        reference.into()
+    } else {
+        reference.within(&key.namespace).into()
+    }
+}
+
+fn action(requeue: Requeue) -> Action {
+    match requeue {
+        Requeue::OnChange => Action::await_change(),
+        Requeue::After(wait) => Action::requeue(wait),
+    }
+}

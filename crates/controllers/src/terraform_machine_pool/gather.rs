@@ -1,0 +1,361 @@
+//! Kubernetes reads of one pass of a `TerraformMachinePool`, all of them, into a [`World`].
+//!
+//! Each read that fails becomes `Failed`, never `Missing`; only the pool itself must be readable.
+//! Reads are uncached: in particular the identity's Secret is read anew by every pass, so that an
+//! operation always starts with the current credential.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use remuda_plan::pool::{
+    gate::owner_reference,
+    identity::{self, CLUSTER_IDENTITY},
+    objects::{ClusterObject, IdentityRef, InfraClusterObject, MachinePoolObject, PoolObject},
+    secret::Secret,
+    world::{
+        BootstrapSecret, CredentialSecret, IdentityReads, Lookup, Manager, RecordRead,
+        VariableSource, World,
+    },
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    kinds::Kind,
+    objects::{ApiError, Objects},
+    record::{self, RETAINED_LABEL},
+};
+
+/// Finds the Cluster of a pool.
+const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+/// Objects that captf keeps for an owner say whose they are.
+const OWNER_NAME_LABEL: &str = "captf.infrastructure.cluster.x-k8s.io/owner-name";
+const OWNER_KIND_LABEL: &str = "captf.infrastructure.cluster.x-k8s.io/owner-kind";
+
+/// A pool by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PoolKey {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+/// What a pass knows besides the world: things no decision may depend on.
+#[derive(Debug, Clone)]
+pub(crate) struct Gathered {
+    /// Everything that decisions depend on.
+    pub world: World,
+    /// The pool's status exactly as stored, to compare with.
+    pub live_status: Value,
+    /// `resourceVersion` of the record Secret; `None` when it does not exist.
+    pub record_version: Option<String>,
+    /// Values of the credential Secret.
+    pub credentials: BTreeMap<String, Secret<Vec<u8>>>,
+}
+
+/// Reads everything. `None`: the pool is gone.
+///
+/// # Errors
+/// The pool itself could not be read.
+pub(crate) async fn gather(
+    key: &PoolKey,
+    objects: &dyn Objects,
+    manager: &Manager,
+) -> Result<Option<Gathered>, ApiError> {
+    let found = objects.get(Kind::TerraformMachinePool, &key.namespace, &key.name).await?;
+    let Some(live) = found else {
+        return Ok(None);
+    };
+    let live_status = live.get("status").cloned().unwrap_or(Value::Null);
+    let pool: PoolObject = parsed(live).map_err(|why| ApiError::Failed {
+        what: format!("read TerraformMachinePool {}/{}", key.namespace, key.name),
+        why,
+    })?;
+    let (record, record_version) = record::read(objects, &pool.metadata).await;
+    let owner = owner(objects, &pool).await;
+    let cluster = cluster(objects, &pool).await;
+    let infra_cluster = infra_cluster(objects, &cluster).await;
+    let named = identity::resolve(&pool, infra_cluster.found(), record.found());
+    let (identity, credentials) = identity_reads(objects, named.as_ref(), &key.namespace).await;
+    let world = World {
+        bootstrap: bootstrap(objects, &owner).await,
+        sources: sources(objects, &pool).await,
+        retained: retained(objects, &pool, &record).await,
+        manager: manager.clone(),
+        memory: None,
+        owner,
+        cluster,
+        infra_cluster,
+        identity,
+        record,
+        pool,
+    };
+    Ok(Some(Gathered {
+        world,
+        live_status,
+        record_version,
+        credentials,
+    }))
+}
+
+async fn owner(objects: &dyn Objects, pool: &PoolObject) -> Lookup<MachinePoolObject> {
+    let Some(owner) = owner_reference(pool) else {
+        return Lookup::Missing;
+    };
+    lookup(objects, Kind::MachinePool, &pool.metadata.namespace, &owner.name).await
+}
+
+async fn cluster(objects: &dyn Objects, pool: &PoolObject) -> Lookup<ClusterObject> {
+    let Some(name) = pool.metadata.labels.get(CLUSTER_NAME_LABEL) else {
+        return Lookup::Missing;
+    };
+    lookup(objects, Kind::Cluster, &pool.metadata.namespace, name).await
+}
+
+async fn infra_cluster(
+    objects: &dyn Objects,
+    cluster: &Lookup<ClusterObject>,
+) -> Lookup<InfraClusterObject> {
+    let cluster = match cluster {
+        Lookup::Found(cluster) => cluster,
+        Lookup::Missing => return Lookup::Missing,
+        Lookup::Failed(why) => return Lookup::Failed(why.clone()),
+    };
+    let reference = &cluster.spec.infrastructure_ref;
+    if reference.kind != "TerraformCluster" {
+        return Lookup::Missing;
+    }
+    let namespace = &cluster.metadata.namespace;
+    lookup(objects, Kind::TerraformCluster, namespace, &reference.name).await
+}
+
+async fn bootstrap(
+    objects: &dyn Objects,
+    owner: &Lookup<MachinePoolObject>,
+) -> Lookup<BootstrapSecret> {
+    let Lookup::Found(owner) = owner else {
+        return Lookup::Missing;
+    };
+    let name = owner.spec.template.spec.bootstrap.data_secret_name.as_deref();
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Lookup::Missing;
+    };
+    match read(objects, Kind::Secret, &owner.metadata.namespace, name).await {
+        Lookup::Found(secret) => match data(&secret) {
+            Ok(mut data) => Lookup::Found(BootstrapSecret {
+                value: data.remove("value"),
+                format: data.remove("format").map(|format| format.reveal().clone()),
+            }),
+            Err(why) => Lookup::Failed(why),
+        },
+        Lookup::Missing => Lookup::Missing,
+        Lookup::Failed(why) => Lookup::Failed(why),
+    }
+}
+
+async fn sources(objects: &dyn Objects, pool: &PoolObject) -> Vec<Lookup<VariableSource>> {
+    let mut read_ones = Vec::with_capacity(pool.spec.variables_from.len());
+    for source in &pool.spec.variables_from {
+        let (kind, name) = match (&source.config_map_ref, &source.secret_ref) {
+            (Some(reference), _) => (Kind::ConfigMap, &reference.name),
+            (None, Some(reference)) => (Kind::Secret, &reference.name),
+            (None, None) => {
+                read_ones.push(Lookup::Missing);
+                continue;
+            }
+        };
+        let object = read(objects, kind, &pool.metadata.namespace, name).await;
+        read_ones.push(match object {
+            Lookup::Found(object) => match source_data(kind, &object) {
+                Ok(data) => Lookup::Found(VariableSource {
+                    labels: labels(&object),
+                    data,
+                }),
+                Err(why) => Lookup::Failed(why),
+            },
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Failed(why) => Lookup::Failed(why),
+        });
+    }
+    read_ones
+}
+
+async fn identity_reads(
+    objects: &dyn Objects,
+    named: Option<&IdentityRef>,
+    namespace: &str,
+) -> (IdentityReads, BTreeMap<String, Secret<Vec<u8>>>) {
+    let mut reads = IdentityReads::default();
+    let Some(named) = named else {
+        return (reads, BTreeMap::new());
+    };
+    if named.kind.as_deref() != Some(CLUSTER_IDENTITY) {
+        let (secret, values) = credential(objects, namespace, &named.name).await;
+        reads.secret = secret;
+        return (reads, values);
+    }
+    reads.namespace_labels = match read(objects, Kind::Namespace, "", namespace).await {
+        Lookup::Found(object) => Lookup::Found(labels(&object)),
+        Lookup::Missing => Lookup::Missing,
+        Lookup::Failed(why) => Lookup::Failed(why),
+    };
+    reads.object = lookup(objects, Kind::TerraformClusterIdentity, "", &named.name).await;
+    let source = reads.object.found().and_then(|identity| identity.spec.secret_ref.clone());
+    let Some(source) = source else {
+        return (reads, BTreeMap::new());
+    };
+    let (secret, values) = credential(objects, &source.namespace, &source.name).await;
+    reads.secret = secret;
+    (reads, values)
+}
+
+async fn credential(
+    objects: &dyn Objects,
+    namespace: &str,
+    name: &str,
+) -> (Lookup<CredentialSecret>, BTreeMap<String, Secret<Vec<u8>>>) {
+    let secret = match read(objects, Kind::Secret, namespace, name).await {
+        Lookup::Found(secret) => secret,
+        Lookup::Missing => return (Lookup::Missing, BTreeMap::new()),
+        Lookup::Failed(why) => return (Lookup::Failed(why), BTreeMap::new()),
+    };
+    let values = match data(&secret) {
+        Ok(values) => values,
+        Err(why) => return (Lookup::Failed(why), BTreeMap::new()),
+    };
+    let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    let found = CredentialSecret {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        resource_version: version.unwrap_or_default().to_owned(),
+        keys: values.keys().cloned().collect::<BTreeSet<_>>(),
+    };
+    (Lookup::Found(found), values)
+}
+
+/// captf's Secrets of a deleted pool of this name. They matter only before this pool has a record.
+async fn retained(
+    objects: &dyn Objects,
+    pool: &PoolObject,
+    record: &RecordRead,
+) -> Lookup<Vec<String>> {
+    if !matches!(record, RecordRead::Missing) {
+        return Lookup::Found(Vec::new());
+    }
+    let secrets = match objects.list(Kind::Secret, &pool.metadata.namespace, RETAINED_LABEL).await {
+        Ok(secrets) => secrets,
+        Err(error) => return Lookup::Failed(error.to_string()),
+    };
+    let mut names: Vec<String> = secrets
+        .iter()
+        .filter(|secret| is_captfs(secret, &pool.metadata.name))
+        .filter_map(|secret| secret.pointer("/metadata/name").and_then(Value::as_str))
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    Lookup::Found(names)
+}
+
+fn is_captfs(secret: &Value, pool: &str) -> bool {
+    let labels = labels(secret);
+    let owned = labels.get(OWNER_NAME_LABEL).map(String::as_str) == Some(pool)
+        && labels.get(OWNER_KIND_LABEL).map(String::as_str) == Some("TerraformMachinePool");
+    let name = secret.pointer("/metadata/name").and_then(Value::as_str);
+    labels.contains_key(RETAINED_LABEL)
+        && (owned || name == Some(format!("captf-inputs-mp-{pool}").as_str()))
+}
+
+async fn lookup<T: DeserializeOwned>(
+    objects: &dyn Objects,
+    kind: Kind,
+    namespace: &str,
+    name: &str,
+) -> Lookup<T> {
+    match read(objects, kind, namespace, name).await {
+        Lookup::Found(object) => match parsed(object) {
+            Ok(parsed) => Lookup::Found(parsed),
+            Err(why) => Lookup::Failed(why),
+        },
+        Lookup::Missing => Lookup::Missing,
+        Lookup::Failed(why) => Lookup::Failed(why),
+    }
+}
+
+async fn read(objects: &dyn Objects, kind: Kind, namespace: &str, name: &str) -> Lookup<Value> {
+    match objects.get(kind, namespace, name).await {
+        Ok(Some(object)) => Lookup::Found(object),
+        Ok(None) => Lookup::Missing,
+        Err(error) => Lookup::Failed(error.to_string()),
+    }
+}
+
+/// An explicit `null` means the same as an absent field.
+fn parsed<T: DeserializeOwned>(mut object: Value) -> Result<T, String> {
+    drop_nulls(&mut object);
+    serde_json::from_value(object).map_err(|error| format!("unexpected shape: {error}"))
+}
+
+/// Removes null fields of the envelope and the spec. Exports and variables keep theirs: there a
+/// null is a value of its own.
+fn drop_nulls(object: &mut Value) {
+    const OPAQUE: [&str; 2] = ["exports", "variables"];
+    let Value::Object(map) = object else { return };
+    map.retain(|_, value| !value.is_null());
+    for (key, value) in map.iter_mut() {
+        if !OPAQUE.contains(&key.as_str()) {
+            drop_nulls(value);
+        }
+    }
+}
+
+fn labels(object: &Value) -> BTreeMap<String, String> {
+    let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    labels
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
+}
+
+/// `data` of a Secret (and `stringData` of a manifest that no server has seen yet).
+fn data(secret: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
+    let mut data = decoded(secret, "data")?;
+    data.extend(plain(secret, "stringData"));
+    Ok(data)
+}
+
+fn source_data(kind: Kind, object: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
+    if kind == Kind::Secret {
+        return data(object);
+    }
+    let mut data = plain(object, "data");
+    data.extend(decoded(object, "binaryData")?);
+    Ok(data)
+}
+
+fn decoded(object: &Value, field: &str) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
+    entries(object, field)
+        .map(|(key, text)| {
+            let bytes = STANDARD
+                .decode(text)
+                .map_err(|_| format!("the value of key {key:?} is not base64"))?;
+            Ok((key.clone(), Secret::new(bytes)))
+        })
+        .collect()
+}
+
+fn plain(object: &Value, field: &str) -> BTreeMap<String, Secret<Vec<u8>>> {
+    entries(object, field)
+        .map(|(key, text)| (key.clone(), Secret::new(text.as_bytes().to_vec())))
+        .collect()
+}
+
+fn entries<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a String, &'a str)> {
+    object
+        .get(field)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key, value.as_str()?)))
+}

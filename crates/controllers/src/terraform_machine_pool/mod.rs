@@ -1,0 +1,49 @@
+//! The `TerraformMachinePool` controller.
+//!
+//! Owns: the pool's status, finalizer, block-move annotation, `spec.providerID` and
+//! `spec.providerIDList`; the record Secret; the cloud objects of the pool; and on the owning
+//! MachinePool, while autoscaled, the claim and `spec.replicas`. Nothing else is written.
+//!
+//! Level triggered: a pass depends on what is stored and on what the cloud shows. Memory holds due
+//! times only.
+
+mod attempt;
+mod gather;
+mod preview;
+mod watch;
+
+use remuda_plan::{
+    pool::gate::gate,
+    status::{fold::fold, publication::Requeue},
+};
+
+pub use self::{
+    gather::PoolKey,
+    preview::{Preview, PreviewError, PreviewSource, preview},
+};
+pub(crate) use self::{
+    gather::Gathered,
+    watch::routes,
+};
+use self::{attempt::attempt, gather::gather};
+use crate::{context::Context, objects::ApiError, publish::publish, record::RecordStore};
+
+/// One pass over one pool.
+///
+/// # Errors
+/// The pool could not be read, or a write to Kubernetes failed. Everything else ends in conditions.
+pub async fn reconcile(key: &PoolKey, ctx: &Context) -> Result<Requeue, ApiError> {
+    let Some(mut gathered) = gather(key, &ctx.objects, &ctx.manager).await? else {
+        return Ok(Requeue::OnChange);
+    };
+    let uid = gathered.world.pool.metadata.uid.clone();
+    gathered.world.memory = ctx.memories().get(&uid);
+    let pool = &gathered.world.pool.metadata;
+    let records = RecordStore::new(&ctx.objects, pool, gathered.record_version.clone());
+    let gate = gate(&gathered.world, ctx.now());
+    let pass = attempt(&gathered, &records, gate, ctx).await;
+    let publication = fold(&gathered.world, &pass, ctx.now());
+    publish(&gathered, &records, &publication, ctx).await?;
+    ctx.memories().set(&uid, publication.memory);
+    Ok(publication.requeue)
+}

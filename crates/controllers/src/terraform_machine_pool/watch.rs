@@ -1,0 +1,147 @@
+//! What wakes a pool: itself, its owner, its cluster, its bootstrap Secret, its variable sources
+//! and its identity. Not its own status, and not its record: both are this controller's writes.
+
+use kube::{api::DynamicObject, runtime::reflector::Store};
+use tokio::sync::mpsc;
+
+use crate::{
+    kinds::Kind,
+    watching::{ObjectKey, Route, intent, intent_and, itself, version},
+};
+
+/// Finds the Cluster of an object.
+const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+
+/// The routes into the pools' queue: the kind watched and the route.
+pub(crate) fn routes(
+    queue: &mpsc::UnboundedSender<ObjectKey>,
+    pools: &Store<DynamicObject>,
+    machine_pools: &Store<DynamicObject>,
+) -> Vec<(Kind, Option<&'static str>, Route)> {
+    let by_cluster = |pools: Store<DynamicObject>| {
+        move |cluster: &DynamicObject| of_cluster(&pools, cluster)
+    };
+    let secrets = machine_pools.clone();
+    let sources = [pools.clone(), pools.clone()];
+    let [of_maps, of_secrets] = sources;
+    let identities = pools.clone();
+    vec![
+        (Kind::TerraformMachinePool, None, Route::new(queue, intent, itself)),
+        (Kind::MachinePool, None, Route::new(queue, intent, infrastructure)),
+        (Kind::Cluster, None, Route::new(queue, intent, by_cluster(pools.clone()))),
+        (
+            Kind::TerraformCluster,
+            None,
+            Route::new(queue, cluster_facts, by_cluster(pools.clone())),
+        ),
+        (
+            Kind::Secret,
+            Some(CLUSTER_NAME_LABEL),
+            Route::new(queue, version, move |secret| bootstrapped(&secrets, secret)),
+        ),
+        (
+            Kind::ConfigMap,
+            Some("captf.io/variables=true"),
+            Route::new(queue, version, move |map| using(&of_maps, map, "configMapRef")),
+        ),
+        (
+            Kind::Secret,
+            Some("captf.io/variables=true"),
+            Route::new(queue, version, move |secret| using(&of_secrets, secret, "secretRef")),
+        ),
+        (
+            Kind::TerraformClusterIdentity,
+            None,
+            Route::new(queue, intent, move |_| {
+                identities.state().iter().map(|pool| ObjectKey::of(pool)).collect()
+            }),
+        ),
+    ]
+}
+
+/// What of a TerraformCluster reaches its pools.
+fn cluster_facts(cluster: &DynamicObject) -> u64 {
+    intent_and(
+        cluster,
+        &[
+            "/status/initialization",
+            "/status/exports",
+            "/status/failureDomains",
+            "/status/activeJob/operation",
+        ],
+    )
+}
+
+/// The pool that a MachinePool's infrastructureRef names.
+fn infrastructure(machine_pool: &DynamicObject) -> Vec<ObjectKey> {
+    let reference = |field: &str| {
+        machine_pool
+            .data
+            .pointer(&format!("/spec/template/spec/infrastructureRef/{field}"))
+            .and_then(serde_json::Value::as_str)
+    };
+    match (reference("kind"), reference("name")) {
+        (Some("TerraformMachinePool"), Some(name)) => vec![ObjectKey::new(
+            machine_pool.metadata.namespace.clone().unwrap_or_default(),
+            name,
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// The pools of a Cluster, or of the TerraformCluster that carries its label. Without a label a
+/// TerraformCluster may belong to any Cluster of its namespace.
+fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<ObjectKey> {
+    let is_cluster = cluster.types.as_ref().is_some_and(|types| types.kind == "Cluster");
+    let labels = cluster.metadata.labels.as_ref();
+    let name = if is_cluster {
+        cluster.metadata.name.as_ref()
+    } else {
+        labels.and_then(|labels| labels.get(CLUSTER_NAME_LABEL))
+    };
+    pools
+        .state()
+        .iter()
+        .filter(|pool| pool.metadata.namespace == cluster.metadata.namespace)
+        .filter(|pool| {
+            let label = pool.metadata.labels.as_ref().and_then(|l| l.get(CLUSTER_NAME_LABEL));
+            name.is_none() || label == name
+        })
+        .map(|pool| ObjectKey::of(pool))
+        .collect()
+}
+
+/// The pools whose MachinePool boots from a Secret.
+fn bootstrapped(machine_pools: &Store<DynamicObject>, secret: &DynamicObject) -> Vec<ObjectKey> {
+    let name = secret.metadata.name.as_deref();
+    machine_pools
+        .state()
+        .iter()
+        .filter(|owner| owner.metadata.namespace == secret.metadata.namespace)
+        .filter(|owner| {
+            owner
+                .data
+                .pointer("/spec/template/spec/bootstrap/dataSecretName")
+                .and_then(serde_json::Value::as_str)
+                == name
+        })
+        .flat_map(|owner| infrastructure(owner))
+        .collect()
+}
+
+/// The pools that take variables from an object.
+fn using(pools: &Store<DynamicObject>, source: &DynamicObject, field: &str) -> Vec<ObjectKey> {
+    let name = source.metadata.name.as_deref();
+    pools
+        .state()
+        .iter()
+        .filter(|pool| pool.metadata.namespace == source.metadata.namespace)
+        .filter(|pool| {
+            let sources = pool.data.pointer("/spec/variablesFrom");
+            sources.and_then(serde_json::Value::as_array).into_iter().flatten().any(|from| {
+                from.pointer(&format!("/{field}/name")).and_then(serde_json::Value::as_str) == name
+            })
+        })
+        .map(|pool| ObjectKey::of(pool))
+        .collect()
+}
