@@ -4,7 +4,10 @@
 use remuda_cloud::{Applied, PoolSession};
 use remuda_plan::{
     driver::Handle,
-    pool::action::{Action, Outlook, Plan},
+    pool::{
+        action::{Action, Outlook, Plan, Step},
+        record::Record,
+    },
     status::pass::{Pass, PassEnd},
 };
 
@@ -32,38 +35,53 @@ pub(crate) async fn carry_out(plan: Plan, site: &Site<'_>, pass: &mut Pass) {
     pass.plan = Some(plan);
     pass.end = PassEnd::Done;
     for step in &steps {
-        match &step.action {
-            Action::Remember(record) => match site.records.save(record).await {
-                Ok(()) => pass.record = Some(record.as_ref().clone()),
-                Err(error) => {
-                    pass.end = PassEnd::RecordUnwritable(error.to_string());
-                    return;
-                }
-            },
-            action => match site.session.apply(site.handle, action).await {
-                Ok(Applied::Done | Applied::AlreadySo) => {
-                    tracing::info!(object = %step.object, because = %step.because, "done");
-                }
-                Ok(Applied::Pending {
-                    what,
-                    look_again_seconds,
-                }) => {
-                    pass.carried_out += 1;
-                    look_again(pass, what, look_again_seconds);
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(
-                        object = %step.object,
-                        source = error.source.as_ref().map(tracing::field::display),
-                        "{}", error.failure
-                    );
-                    pass.end = PassEnd::Failed(error.failure);
-                    return;
-                }
-            },
+        let going_on = if let Action::Remember(record) = &step.action {
+            remember(record, site, pass).await
+        } else {
+            call(step, site, pass).await
+        };
+        if !going_on {
+            return;
         }
-        pass.carried_out += 1;
+    }
+}
+
+/// Stores the record; `false`: the pass ends here.
+async fn remember(record: &Record, site: &Site<'_>, pass: &mut Pass) -> bool {
+    match site.records.save(record).await {
+        Ok(()) => {
+            pass.record = Some(record.clone());
+            pass.carried_out += 1;
+            true
+        }
+        Err(error) => {
+            pass.end = PassEnd::RecordUnwritable(error.to_string());
+            false
+        }
+    }
+}
+
+/// Makes the step's cloud call; `false`: the pass ends here.
+async fn call(step: &Step, site: &Site<'_>, pass: &mut Pass) -> bool {
+    match site.session.apply(site.handle, &step.action).await {
+        Ok(Applied::Done | Applied::AlreadySo) => {
+            tracing::info!(object = %step.object, because = %step.because, "done");
+            pass.carried_out += 1;
+            true
+        }
+        Ok(Applied::Pending {
+            what,
+            look_again_seconds,
+        }) => {
+            pass.carried_out += 1;
+            look_again(pass, what, look_again_seconds);
+            false
+        }
+        Err(error) => {
+            tracing::warn!(object = %step.object, ?error.source, "{}", error.failure);
+            pass.end = PassEnd::Failed(error.failure);
+            false
+        }
     }
 }
 

@@ -41,7 +41,8 @@ impl RuntimeClock {
 
 impl Clock for RuntimeClock {
     fn now(&self) -> Timestamp {
-        let elapsed = SignedDuration::try_from(self.origin.elapsed()).unwrap_or(SignedDuration::ZERO);
+        let elapsed =
+            SignedDuration::try_from(self.origin.elapsed()).unwrap_or(SignedDuration::ZERO);
         self.start.saturating_add(elapsed).unwrap_or(self.start)
     }
 }

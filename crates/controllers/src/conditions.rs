@@ -26,7 +26,11 @@ pub(crate) fn merged(
 ) -> Value {
     let live: &[Value] = live.and_then(Value::as_array).map_or(&[], Vec::as_slice);
     let field = |condition: &Value, name: &str| {
-        condition.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        condition
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
     let mut all: Vec<Value> = live
         .iter()
@@ -62,7 +66,10 @@ pub(crate) fn status_of(live: Option<&Value>, kind: &str) -> Option<String> {
         .and_then(Value::as_array)?
         .iter()
         .find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))?;
-    condition.get("status").and_then(Value::as_str).map(str::to_owned)
+    condition
+        .get("status")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -86,7 +93,10 @@ mod tests {
         let second = merged(Some(&first), &wanted("False"), Some(1), late);
         assert_eq!(first, second);
         let third = merged(Some(&second), &wanted("True"), Some(1), late);
-        assert_eq!(third[0]["lastTransitionTime"], Value::from("2026-01-02T00:00:00Z"));
+        assert_eq!(
+            third[0]["lastTransitionTime"],
+            Value::from("2026-01-02T00:00:00Z")
+        );
     }
 
     #[test]

@@ -56,8 +56,10 @@ impl Contracts {
             ),
         })?;
         let plural = plural(kind);
-        let resource =
-            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, &version, kind), &plural);
+        let resource = ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk(group, &version, kind),
+            &plural,
+        );
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(id, resource.clone());
         Ok(resource)

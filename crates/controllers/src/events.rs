@@ -64,7 +64,10 @@ impl Recorder {
         let event = event(regarding, note, self.clock.now(), number);
         let namespace = event_namespace(regarding.namespace);
         let kind = Kind::Event.resource();
-        let result = self.objects.create(&kind, Some(namespace), &event, FIELD_MANAGER).await;
+        let result = self
+            .objects
+            .create(&kind, Some(namespace), &event, FIELD_MANAGER)
+            .await;
         if let Err(error) = result {
             tracing::warn!(%error, reason = note.reason, "an event could not be written");
         }
@@ -73,7 +76,11 @@ impl Recorder {
 
 /// Events about cluster-scoped objects live in `default`.
 fn event_namespace(namespace: &str) -> &str {
-    if namespace.is_empty() { "default" } else { namespace }
+    if namespace.is_empty() {
+        "default"
+    } else {
+        namespace
+    }
 }
 
 fn event(regarding: Regarding<'_>, note: Note<'_>, now: Timestamp, number: u64) -> Value {

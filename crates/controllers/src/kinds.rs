@@ -76,13 +76,19 @@ impl Kind {
         const INFRA: &str = "infrastructure.cluster.x-k8s.io";
         const CAPI: &str = "cluster.x-k8s.io";
         match self {
-            Self::TerraformMachinePool => {
-                (INFRA, "v1alpha1", "TerraformMachinePool", "terraformmachinepools")
-            }
+            Self::TerraformMachinePool => (
+                INFRA,
+                "v1alpha1",
+                "TerraformMachinePool",
+                "terraformmachinepools",
+            ),
             Self::TerraformCluster => (INFRA, "v1alpha1", "TerraformCluster", "terraformclusters"),
-            Self::TerraformClusterIdentity => {
-                (INFRA, "v1alpha1", "TerraformClusterIdentity", "terraformclusteridentities")
-            }
+            Self::TerraformClusterIdentity => (
+                INFRA,
+                "v1alpha1",
+                "TerraformClusterIdentity",
+                "terraformclusteridentities",
+            ),
             Self::MachinePool => (CAPI, "v1beta2", "MachinePool", "machinepools"),
             Self::Cluster => (CAPI, "v1beta2", "Cluster", "clusters"),
             Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),

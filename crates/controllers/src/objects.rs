@@ -12,7 +12,9 @@ use kube::{
     Client,
     core::{
         ApiResource, Request,
-        params::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions},
+        params::{
+            DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+        },
     },
 };
 use remuda_plan::pool::objects::PoolObject;
@@ -57,14 +59,19 @@ pub trait Objects: Send + Sync {
     ///
     /// # Errors
     /// The read failed.
-    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError>;
+    async fn get(&self, kind: Kind, namespace: &str, name: &str)
+    -> Result<Option<Value>, ApiError>;
 
     /// All objects of a kind with a label selector; an empty namespace means all namespaces.
     ///
     /// # Errors
     /// The read failed.
-    async fn list(&self, kind: Kind, namespace: &str, selector: &str)
-    -> Result<Vec<Value>, ApiError>;
+    async fn list(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Value>, ApiError>;
 }
 
 /// Objects of an API server.
@@ -127,8 +134,11 @@ impl LiveObjects {
             let request = Request::new(path(resource, namespace))
                 .list(&params)
                 .map_err(|error| failed(&what, &error))?;
-            let mut page: Value =
-                self.client.request(request).await.map_err(|error| classify(&what, error))?;
+            let mut page: Value = self
+                .client
+                .request(request)
+                .await
+                .map_err(|error| classify(&what, error))?;
             if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
                 objects.extend(items);
             }
@@ -150,7 +160,10 @@ impl LiveObjects {
         body: &Value,
         manager: &str,
     ) -> Result<Value, ApiError> {
-        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = body
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let what = what("create", resource, namespace, name);
         let params = PostParams {
             field_manager: Some(manager.to_owned()),
@@ -160,7 +173,10 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .create(&params, body)
             .map_err(|error| failed(&what, &error))?;
-        self.client.request(request).await.map_err(|error| classify(&what, error))
+        self.client
+            .request(request)
+            .await
+            .map_err(|error| classify(&what, error))
     }
 
     /// Replaces an object; its `metadata.resourceVersion` is the precondition.
@@ -174,7 +190,10 @@ impl LiveObjects {
         body: &Value,
         manager: &str,
     ) -> Result<Value, ApiError> {
-        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = body
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let what = what("update", resource, namespace, name);
         let params = PostParams {
             field_manager: Some(manager.to_owned()),
@@ -184,7 +203,10 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .replace(name, &params, bytes)
             .map_err(|error| failed(&what, &error))?;
-        self.client.request(request).await.map_err(|error| classify(&what, error))
+        self.client
+            .request(request)
+            .await
+            .map_err(|error| classify(&what, error))
     }
 
     /// Sends a merge patch. A `metadata.resourceVersion` inside makes it conditional.
@@ -208,7 +230,10 @@ impl LiveObjects {
             Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Merge(patch)),
         }
         .map_err(|error| failed(&what, &error))?;
-        self.client.request(request).await.map_err(|error| classify(&what, error))
+        self.client
+            .request(request)
+            .await
+            .map_err(|error| classify(&what, error))
     }
 
     /// Deletes an object, if it is still the one with `uid`. One that is gone is success.
@@ -233,7 +258,12 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .delete(name, &params)
             .map_err(|error| failed(&what, &error))?;
-        match self.client.request::<Value>(request).await.map_err(|error| classify(&what, error)) {
+        match self
+            .client
+            .request::<Value>(request)
+            .await
+            .map_err(|error| classify(&what, error))
+        {
             Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -255,7 +285,12 @@ pub struct Target<'a> {
 
 #[async_trait]
 impl Objects for LiveObjects {
-    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError> {
+    async fn get(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
         let namespace = kind.is_namespaced().then_some(namespace);
         self.get_of(&kind.resource(), namespace, name).await
     }
@@ -284,7 +319,11 @@ impl GivenObjects {
         let mut objects = BTreeMap::new();
         for mut manifest in manifests {
             let text = |pointer: &str| {
-                manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+                manifest
+                    .pointer(pointer)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
             };
             let Some(kind) = Kind::from_manifest(&text("/apiVersion"), &text("/kind")) else {
                 continue;
@@ -308,7 +347,11 @@ impl GivenObjects {
     /// The same with one pool replaced.
     #[must_use]
     pub(crate) fn with_pool(mut self, key: &PoolKey, pool: &PoolObject) -> Self {
-        let id = (Kind::TerraformMachinePool, key.namespace.clone(), key.name.clone());
+        let id = (
+            Kind::TerraformMachinePool,
+            key.namespace.clone(),
+            key.name.clone(),
+        );
         if let Ok(value) = serde_json::to_value(pool) {
             self.objects.insert(id, value);
         }
@@ -327,7 +370,12 @@ impl GivenObjects {
 
 #[async_trait]
 impl Objects for GivenObjects {
-    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError> {
+    async fn get(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
         let namespace = if kind.is_namespaced() { namespace } else { "" };
         let key = (kind, namespace.to_owned(), name.to_owned());
         Ok(self.objects.get(&key).cloned())
@@ -352,10 +400,17 @@ impl Objects for GivenObjects {
 
 /// The collection's path.
 fn path(resource: &ApiResource, namespace: Option<&str>) -> String {
-    let root = if resource.group.is_empty() { "api" } else { "apis" };
+    let root = if resource.group.is_empty() {
+        "api"
+    } else {
+        "apis"
+    };
     match namespace {
         Some(namespace) => {
-            format!("/{root}/{}/namespaces/{namespace}/{}", resource.api_version, resource.plural)
+            format!(
+                "/{root}/{}/namespaces/{namespace}/{}",
+                resource.api_version, resource.plural
+            )
         }
         None => format!("/{root}/{}/{}", resource.api_version, resource.plural),
     }

@@ -23,8 +23,7 @@ use crate::{
 };
 
 /// The pool's finalizer.
-pub(crate) const POOL_FINALIZER: &str =
-    "terraformmachinepool.infrastructure.cluster.x-k8s.io";
+pub(crate) const POOL_FINALIZER: &str = "terraformmachinepool.infrastructure.cluster.x-k8s.io";
 /// Field manager of `MachinePool.spec.replicas` and of the claim on it.
 const REPLICAS_MANAGER: &str = "remuda-replicas";
 
@@ -58,7 +57,8 @@ pub(crate) async fn publish(
     if let Some(status) = &publication.status {
         let wanted = serde_json::to_value(status).unwrap_or(Value::Null);
         if let Some(change) = patch::between(&gathered.live_status, &wanted) {
-            pool.write(Some("status"), &json!({ "status": change })).await?;
+            pool.write(Some("status"), &json!({ "status": change }))
+                .await?;
         }
     }
     write_events(pool.metadata, &publication.events, ctx).await;
@@ -117,7 +117,10 @@ impl<'a> Pool<'a> {
             .map(|(key, _)| (key.clone(), Value::Null))
             .collect();
         let finalizers = (wanted.finalizer == Some(FinalizerChange::Remove)).then(|| {
-            let others = self.finalizers.iter().filter(|name| *name != POOL_FINALIZER);
+            let others = self
+                .finalizers
+                .iter()
+                .filter(|name| *name != POOL_FINALIZER);
             others.cloned().collect()
         });
         self.metadata_patch(unset, finalizers)
@@ -158,7 +161,12 @@ impl<'a> Pool<'a> {
             name: &self.metadata.name,
             subresource,
         };
-        match self.ctx.objects.merge_patch(&target, patch, FIELD_MANAGER).await {
+        match self
+            .ctx
+            .objects
+            .merge_patch(&target, patch, FIELD_MANAGER)
+            .await
+        {
             Ok(written) => {
                 self.saw(&written);
                 Ok(())
@@ -190,7 +198,9 @@ async fn write_owner(gathered: &Gathered, body: &Value, ctx: &Context) -> Result
         name: &owner.name,
         subresource: None,
     };
-    ctx.objects.merge_patch(&target, body, REPLICAS_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, body, REPLICAS_MANAGER)
+        .await?;
     Ok(())
 }
 

@@ -67,7 +67,10 @@ fn parse(secret: &Value, pool: &Metadata) -> RecordRead {
     RecordRead::Found {
         record: Box::new(record),
         retained_from: metadata.labels.get(RETAINED_LABEL).cloned(),
-        owned: metadata.owner_references.iter().any(|owner| owner.uid == pool.uid),
+        owned: metadata
+            .owner_references
+            .iter()
+            .any(|owner| owner.uid == pool.uid),
     }
 }
 
@@ -104,9 +107,13 @@ impl<'a> RecordStore<'a> {
         let body = self.secret(record, version.as_deref())?;
         let (kind, namespace) = (Kind::Secret.resource(), Some(self.pool.namespace.as_str()));
         let written = if version.is_some() {
-            self.objects.replace(&kind, namespace, &body, FIELD_MANAGER).await?
+            self.objects
+                .replace(&kind, namespace, &body, FIELD_MANAGER)
+                .await?
         } else {
-            self.objects.create(&kind, namespace, &body, FIELD_MANAGER).await?
+            self.objects
+                .create(&kind, namespace, &body, FIELD_MANAGER)
+                .await?
         };
         *version = written
             .pointer("/metadata/resourceVersion")
@@ -138,7 +145,10 @@ impl<'a> RecordStore<'a> {
             name: &name,
             subresource: None,
         };
-        let written = self.objects.merge_patch(&target, &patch, FIELD_MANAGER).await?;
+        let written = self
+            .objects
+            .merge_patch(&target, &patch, FIELD_MANAGER)
+            .await?;
         *version = written
             .pointer("/metadata/resourceVersion")
             .and_then(Value::as_str)
@@ -156,7 +166,9 @@ impl<'a> RecordStore<'a> {
             return Ok(());
         }
         let (kind, name) = (Kind::Secret.resource(), secret_name(&self.pool.name));
-        self.objects.delete(&kind, Some(&self.pool.namespace), &name, None).await
+        self.objects
+            .delete(&kind, Some(&self.pool.namespace), &name, None)
+            .await
     }
 
     fn secret(&self, record: &Record, version: Option<&str>) -> Result<Value, ApiError> {

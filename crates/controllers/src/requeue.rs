@@ -15,7 +15,7 @@ const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 /// First wait after a failed write. Ours.
 const FIRST: Duration = Duration::from_secs(1);
 /// Longest wait after failed writes. Ours: within a minute of the API server's return.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// Counts failures in a row by key.
 #[derive(Debug)]
@@ -34,7 +34,10 @@ impl<K> Default for Failures<K> {
 impl<K: Eq + Hash + Clone> Failures<K> {
     /// The key succeeded.
     pub(crate) fn forget(&self, key: &K) {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.counts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     /// The key failed: how long to wait.

@@ -1,8 +1,7 @@
 //! Everything that runs: one watch a kind, one queue a controller, until shutdown.
 
 use std::{
-    collections::BTreeMap, convert::Infallible, future::Future, pin::Pin, sync::Arc,
-    time::Duration,
+    collections::BTreeMap, convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Duration,
 };
 
 use futures::{FutureExt, StreamExt};
@@ -67,7 +66,10 @@ const IDENTITY_DEBOUNCE: Duration = Duration::from_secs(1);
 pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToken) {
     let mut house = House::new(&ctx, &options, &shutdown);
     let (pools, pool_kept) = kept(Kind::TerraformMachinePool, |pool| {
-        keep_only(pool, &[&["spec", "identityRef"], &["spec", "variablesFrom"]]);
+        keep_only(
+            pool,
+            &[&["spec", "identityRef"], &["spec", "variablesFrom"]],
+        );
     });
     let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
         keep_only(
@@ -79,13 +81,21 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
             ],
         );
     });
-    let (clusters, cluster_kept) =
-        kept(Kind::Cluster, |cluster| keep_only(cluster, &[&["spec", "infrastructureRef"]]));
-    let (infra_clusters, infra_kept) = kept(Kind::TerraformCluster, |cluster| {
-        keep_only(cluster, &[&["spec", "identityRef"], &["spec", "defaults", "identityRef"]]);
+    let (clusters, cluster_kept) = kept(Kind::Cluster, |cluster| {
+        keep_only(cluster, &[&["spec", "infrastructureRef"]]);
     });
-    let (identities, identity_kept) =
-        kept(Kind::TerraformClusterIdentity, |identity| keep_only(identity, &[]));
+    let (infra_clusters, infra_kept) = kept(Kind::TerraformCluster, |cluster| {
+        keep_only(
+            cluster,
+            &[
+                &["spec", "identityRef"],
+                &["spec", "defaults", "identityRef"],
+            ],
+        );
+    });
+    let (identities, identity_kept) = kept(Kind::TerraformClusterIdentity, |identity| {
+        keep_only(identity, &[]);
+    });
     house.watch(pool_kept);
     house.watch(machine_pool_kept);
     house.watch(cluster_kept);
@@ -93,29 +103,45 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     house.watch(identity_kept);
 
     let (queue, woken) = mpsc::unbounded_channel();
-    house.routes(terraform_machine_pool::routes(&queue, &pools, &machine_pools));
-    house.controller(Kind::TerraformMachinePool, pools.clone(), woken, Duration::ZERO, {
-        let ctx = ctx.clone();
-        move |key: ObjectKey| {
+    house.routes(terraform_machine_pool::routes(
+        &queue,
+        &pools,
+        &machine_pools,
+    ));
+    house.controller(
+        Kind::TerraformMachinePool,
+        pools.clone(),
+        woken,
+        Duration::ZERO,
+        {
             let ctx = ctx.clone();
-            let key = terraform_machine_pool::PoolKey {
-                namespace: key.namespace,
-                name: key.name,
-            };
-            async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
-        }
-    });
+            move |key: ObjectKey| {
+                let ctx = ctx.clone();
+                let key = terraform_machine_pool::PoolKey {
+                    namespace: key.namespace,
+                    name: key.name,
+                };
+                async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
+            }
+        },
+    );
     if options.identities {
         let (queue, woken) = mpsc::unbounded_channel();
         let users = identity::Users::new(pools.clone(), clusters.clone(), infra_clusters);
         house.routes(identity_routes(&queue, &identities));
-        house.controller(Kind::TerraformClusterIdentity, identities, woken, IDENTITY_DEBOUNCE, {
-            let ctx = ctx.clone();
-            move |key: ObjectKey| {
-                let (ctx, users) = (ctx.clone(), users.clone());
-                async move { identity::reconcile(&key.name, &users, &ctx).await }.boxed()
-            }
-        });
+        house.controller(
+            Kind::TerraformClusterIdentity,
+            identities,
+            woken,
+            IDENTITY_DEBOUNCE,
+            {
+                let ctx = ctx.clone();
+                move |key: ObjectKey| {
+                    let (ctx, users) = (ctx.clone(), users.clone());
+                    async move { identity::reconcile(&key.name, &users, &ctx).await }.boxed()
+                }
+            },
+        );
     }
     if options.core {
         core(&mut house, &ctx, &machine_pools, &clusters);
@@ -139,18 +165,27 @@ fn core(
     house.routes(machine_pool::routes(&queue, machine_pools));
     house.tasks.spawn(async move {
         while let Some(wake) = nodes_changed.recv().await {
-            if queue.send(ObjectKey::new(wake.namespace, wake.name)).is_err() {
+            if queue
+                .send(ObjectKey::new(wake.namespace, wake.name))
+                .is_err()
+            {
                 return;
             }
         }
     });
-    house.controller(Kind::MachinePool, machine_pools.clone(), woken, Duration::ZERO, {
-        let ctx = ctx.clone();
-        move |key: ObjectKey| {
-            let (ctx, work) = (ctx.clone(), work.clone());
-            async move { machine_pool::reconcile(&key, &work, &ctx).await }.boxed()
-        }
-    });
+    house.controller(
+        Kind::MachinePool,
+        machine_pools.clone(),
+        woken,
+        Duration::ZERO,
+        {
+            let ctx = ctx.clone();
+            move |key: ObjectKey| {
+                let (ctx, work) = (ctx.clone(), work.clone());
+                async move { machine_pool::reconcile(&key, &work, &ctx).await }.boxed()
+            }
+        },
+    );
     let (queue, woken) = mpsc::unbounded_channel();
     let contracts = Arc::new(Contracts::default());
     house.routes(cluster::routes(&queue, clusters));
@@ -170,7 +205,11 @@ fn identity_routes(
 ) -> Vec<(Kind, Option<&'static str>, Route)> {
     let everyone = |identities: Store<DynamicObject>| {
         move |_: &DynamicObject| {
-            identities.state().iter().map(|identity| ObjectKey::of(identity)).collect()
+            identities
+                .state()
+                .iter()
+                .map(|identity| ObjectKey::of(identity))
+                .collect()
         }
     };
     let uses = |object: &DynamicObject| {
@@ -181,9 +220,21 @@ fn identity_routes(
         intent_and(&bare, &["/spec/identityRef", "/spec/defaults/identityRef"])
     };
     vec![
-        (Kind::TerraformClusterIdentity, None, Route::new(queue, intent, itself)),
-        (Kind::TerraformMachinePool, None, Route::new(queue, uses, everyone(identities.clone()))),
-        (Kind::TerraformCluster, None, Route::new(queue, uses, everyone(identities.clone()))),
+        (
+            Kind::TerraformClusterIdentity,
+            None,
+            Route::new(queue, intent, itself),
+        ),
+        (
+            Kind::TerraformMachinePool,
+            None,
+            Route::new(queue, uses, everyone(identities.clone())),
+        ),
+        (
+            Kind::TerraformCluster,
+            None,
+            Route::new(queue, uses, everyone(identities.clone())),
+        ),
     ]
 }
 
@@ -243,7 +294,9 @@ impl<'a> House<'a> {
         reconcile: impl Fn(ObjectKey) -> Reconciled + Send + 'static,
     ) {
         let resource = kind.resource();
-        let config = Config::default().concurrency(self.options.concurrency).debounce(debounce);
+        let config = Config::default()
+            .concurrency(self.options.concurrency)
+            .debounce(debounce);
         let requests = UnboundedReceiverStream::new(woken)
             .map({
                 let resource = resource.clone();
@@ -274,9 +327,10 @@ impl<'a> House<'a> {
                 move |object, error, failures| {
                     let key = ObjectKey::of(&object);
                     let wait = failures.wait(&key, error);
-                    match error {
-                        ApiError::Conflict(_) => tracing::debug!(%error, kind = %resource.kind, ?key, "conflict"),
-                        _ => tracing::warn!(%error, kind = %resource.kind, ?key, "a pass failed and is tried again"),
+                    if matches!(error, ApiError::Conflict(_)) {
+                        tracing::debug!(%error, kind = %resource.kind, ?key, "a pass starts over");
+                    } else {
+                        tracing::warn!(%error, kind = %resource.kind, ?key, "a pass failed");
                     }
                     Action::requeue(wait)
                 },

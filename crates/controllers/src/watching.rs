@@ -138,7 +138,12 @@ impl Watch {
     /// Follows the kind until dropped.
     pub(crate) async fn follow(mut self, client: Client, namespace: Option<String>) {
         let resource = self.kind.resource();
-        let api = api(client, &resource, self.kind.is_namespaced(), namespace.as_deref());
+        let api = api(
+            client,
+            &resource,
+            self.kind.is_namespaced(),
+            namespace.as_deref(),
+        );
         let mut config = watcher::Config::default();
         if let Some(selector) = self.selector {
             config = config.labels(selector);
@@ -198,7 +203,11 @@ pub(crate) fn intent(object: &DynamicObject) -> u64 {
     metadata.labels.hash(&mut hasher);
     metadata.annotations.hash(&mut hasher);
     metadata.finalizers.hash(&mut hasher);
-    metadata.deletion_timestamp.as_ref().map(|time| time.0).hash(&mut hasher);
+    metadata
+        .deletion_timestamp
+        .as_ref()
+        .map(|time| time.0)
+        .hash(&mut hasher);
     for owner in metadata.owner_references.iter().flatten() {
         (&owner.kind, &owner.name, &owner.uid).hash(&mut hasher);
     }
@@ -210,7 +219,11 @@ pub(crate) fn intent_and(object: &DynamicObject, pointers: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     intent(object).hash(&mut hasher);
     for pointer in pointers {
-        object.data.pointer(pointer).map(Value::to_string).hash(&mut hasher);
+        object
+            .data
+            .pointer(pointer)
+            .map(Value::to_string)
+            .hash(&mut hasher);
     }
     hasher.finish()
 }

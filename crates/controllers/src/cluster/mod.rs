@@ -11,8 +11,8 @@ use kube::core::ApiResource;
 use remuda_plan::{pool::objects::Metadata, status::publication::Requeue};
 use serde_json::{Value, json};
 
-pub(crate) use self::watch::routes;
 use self::status::{ClusterFacts, Infra, wanted};
+pub(crate) use self::watch::routes;
 use crate::{
     context::{Context, FIELD_MANAGER},
     contract::Contracts,
@@ -35,7 +35,11 @@ pub(crate) async fn reconcile(
     contracts: &Contracts,
     ctx: &Context,
 ) -> Result<Requeue, ApiError> {
-    let Some(live) = ctx.objects.get(Kind::Cluster, &key.namespace, &key.name).await? else {
+    let Some(live) = ctx
+        .objects
+        .get(Kind::Cluster, &key.namespace, &key.name)
+        .await?
+    else {
         return Ok(Requeue::OnChange);
     };
     let cluster = Cluster::of(&live);
@@ -44,7 +48,12 @@ pub(crate) async fn reconcile(
         publish(&live, &cluster, infra.as_ref(), ctx).await?;
         return delete(&cluster, infra.as_ref(), ctx).await;
     }
-    if !cluster.metadata.finalizers.iter().any(|name| name == FINALIZER) {
+    if !cluster
+        .metadata
+        .finalizers
+        .iter()
+        .any(|name| name == FINALIZER)
+    {
         let mut finalizers = cluster.metadata.finalizers.clone();
         finalizers.push(FINALIZER.to_owned());
         cluster.write_finalizers(&finalizers, ctx).await?;
@@ -69,7 +78,10 @@ impl Cluster {
     fn of(live: &Value) -> Self {
         Self {
             metadata: metadata(live),
-            paused: live.pointer("/spec/paused").and_then(Value::as_bool).unwrap_or(false),
+            paused: live
+                .pointer("/spec/paused")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
         }
     }
 
@@ -77,11 +89,7 @@ impl Cluster {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    async fn write_finalizers(
-        &self,
-        finalizers: &[String],
-        ctx: &Context,
-    ) -> Result<(), ApiError> {
+    async fn write_finalizers(&self, finalizers: &[String], ctx: &Context) -> Result<(), ApiError> {
         let patch = json!({ "metadata": { "uid": self.metadata.uid, "finalizers": finalizers } });
         self.write(None, &patch, ctx).await
     }
@@ -127,7 +135,8 @@ async fn infra(
     objects: &LiveObjects,
 ) -> Result<Option<InfraCluster>, ApiError> {
     let reference = |field: &str| {
-        live.pointer(&format!("/spec/infrastructureRef/{field}")).and_then(Value::as_str)
+        live.pointer(&format!("/spec/infrastructureRef/{field}"))
+            .and_then(Value::as_str)
     };
     let (Some(group), Some(kind), Some(name)) =
         (reference("apiGroup"), reference("kind"), reference("name"))
@@ -148,12 +157,19 @@ async fn infra(
 
 /// Makes the Cluster the controller of its infrastructure cluster.
 async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result<(), ApiError> {
-    let owned = infra.metadata.owner_references.iter().any(|o| o.uid == cluster.metadata.uid);
+    let owned = infra
+        .metadata
+        .owner_references
+        .iter()
+        .any(|o| o.uid == cluster.metadata.uid);
     let labeled = infra.metadata.labels.get(CLUSTER_NAME_LABEL) == Some(&cluster.metadata.name);
     if infra.metadata.deletion_timestamp.is_some() || owned && labeled {
         return Ok(());
     }
-    let owners = infra.object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = infra
+        .object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     let mut owners: Vec<Value> = owners.cloned().unwrap_or_default();
     owners.retain(|owner| owner["kind"] != "Cluster");
     owners.push(json!({
@@ -177,7 +193,9 @@ async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result
         name: &infra.metadata.name,
         subresource: None,
     };
-    ctx.objects.merge_patch(&target, &patch, FIELD_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, &patch, FIELD_MANAGER)
+        .await?;
     Ok(())
 }
 
@@ -205,7 +223,11 @@ async fn publish(
     };
     let stored = live.get("status").cloned().unwrap_or_else(|| json!({}));
     match patch::between(&stored, &wanted(&stored, &facts)) {
-        Some(change) => cluster.write(Some("status"), &json!({ "status": change }), ctx).await,
+        Some(change) => {
+            cluster
+                .write(Some("status"), &json!({ "status": change }), ctx)
+                .await
+        }
         None => Ok(()),
     }
 }
@@ -221,12 +243,17 @@ async fn delete(
     }
     let namespace = &cluster.metadata.namespace;
     let selector = format!("{CLUSTER_NAME_LABEL}={}", cluster.metadata.name);
-    let pools = ctx.objects.list(Kind::MachinePool, namespace, &selector).await?;
+    let pools = ctx
+        .objects
+        .list(Kind::MachinePool, namespace, &selector)
+        .await?;
     for pool in &pools {
         let pool = metadata(pool);
         if pool.deletion_timestamp.is_none() {
             let resource = Kind::MachinePool.resource();
-            ctx.objects.delete(&resource, Some(namespace), &pool.name, Some(&pool.uid)).await?;
+            ctx.objects
+                .delete(&resource, Some(namespace), &pool.name, Some(&pool.uid))
+                .await?;
         }
     }
     if !pools.is_empty() {
@@ -235,14 +262,19 @@ async fn delete(
     if let Some(infra) = infra {
         if infra.metadata.deletion_timestamp.is_none() {
             let (name, uid) = (&infra.metadata.name, &infra.metadata.uid);
-            ctx.objects.delete(&infra.resource, Some(namespace), name, Some(uid)).await?;
+            ctx.objects
+                .delete(&infra.resource, Some(namespace), name, Some(uid))
+                .await?;
         }
         return Ok(Requeue::OnChange);
     }
     let finalizers = &cluster.metadata.finalizers;
     if finalizers.iter().any(|name| name == FINALIZER) {
-        let others: Vec<String> =
-            finalizers.iter().filter(|name| *name != FINALIZER).cloned().collect();
+        let others: Vec<String> = finalizers
+            .iter()
+            .filter(|name| *name != FINALIZER)
+            .cloned()
+            .collect();
         cluster.write_finalizers(&others, ctx).await?;
     }
     Ok(Requeue::OnChange)

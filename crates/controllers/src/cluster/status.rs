@@ -34,16 +34,24 @@ pub(super) struct Infra {
 pub(super) fn wanted(live: &Value, facts: &ClusterFacts) -> Value {
     let mut status = live.clone();
     let provisioned = facts.infra.as_ref().is_some_and(|infra| infra.provisioned);
-    let mut initialization =
-        live.get("initialization").cloned().unwrap_or_else(|| json!({}));
+    let mut initialization = live
+        .get("initialization")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     initialization["infrastructureProvisioned"] = Value::Bool(provisioned);
     if !facts.has_control_plane {
-        let was = initialization.get("controlPlaneInitialized").and_then(Value::as_bool);
+        let was = initialization
+            .get("controlPlaneInitialized")
+            .and_then(Value::as_bool);
         initialization["controlPlaneInitialized"] =
             Value::Bool(was.unwrap_or(false) || provisioned);
     }
     status["initialization"] = initialization;
-    if let Some(domains) = facts.infra.as_ref().and_then(|infra| infra.failure_domains.clone()) {
+    if let Some(domains) = facts
+        .infra
+        .as_ref()
+        .and_then(|infra| infra.failure_domains.clone())
+    {
         status["failureDomains"] = domains;
     }
     status["phase"] = Value::from(phase(facts, provisioned));
@@ -51,8 +59,12 @@ pub(super) fn wanted(live: &Value, facts: &ClusterFacts) -> Value {
         status["observedGeneration"] = Value::from(generation);
     }
     let conditions = conditions(facts, provisioned);
-    status["conditions"] =
-        merged(live.get("conditions"), &conditions, facts.generation, facts.now);
+    status["conditions"] = merged(
+        live.get("conditions"),
+        &conditions,
+        facts.generation,
+        facts.now,
+    );
     status
 }
 
@@ -67,14 +79,26 @@ fn phase(facts: &ClusterFacts, provisioned: bool) -> &'static str {
 
 fn conditions(facts: &ClusterFacts, provisioned: bool) -> Vec<Wanted> {
     let infrastructure = match &facts.infra {
-        None => ("False", "ObjectDoesNotExist", "the infrastructure cluster does not exist"),
+        None => (
+            "False",
+            "ObjectDoesNotExist",
+            "the infrastructure cluster does not exist",
+        ),
         Some(_) if provisioned => ("True", "Ready", ""),
-        Some(_) => ("False", "NotReady", "the infrastructure cluster is not provisioned"),
+        Some(_) => (
+            "False",
+            "NotReady",
+            "the infrastructure cluster is not provisioned",
+        ),
     };
     let available = match (facts.deleting, provisioned) {
         (true, _) => ("False", "NotAvailable", "the Cluster is being deleted"),
         (_, true) => ("True", "Available", ""),
-        (_, false) => ("False", "NotAvailable", "the infrastructure cluster is not provisioned"),
+        (_, false) => (
+            "False",
+            "NotAvailable",
+            "the infrastructure cluster is not provisioned",
+        ),
     };
     let paused = if facts.paused {
         ("True", "Paused", "spec.paused is true")
@@ -82,7 +106,11 @@ fn conditions(facts: &ClusterFacts, provisioned: bool) -> Vec<Wanted> {
         ("False", "NotPaused", "")
     };
     let deleting = if facts.deleting {
-        ("True", "Deleting", "machine pools go first, then the infrastructure cluster")
+        (
+            "True",
+            "Deleting",
+            "machine pools go first, then the infrastructure cluster",
+        )
     } else {
         ("False", "NotDeleting", "")
     };
@@ -94,9 +122,17 @@ fn conditions(facts: &ClusterFacts, provisioned: bool) -> Vec<Wanted> {
     ];
     if !facts.has_control_plane {
         let initialized = if provisioned {
-            ("True", "Initialized", "the control plane is managed elsewhere")
+            (
+                "True",
+                "Initialized",
+                "the control plane is managed elsewhere",
+            )
         } else {
-            ("False", "NotInitialized", "the infrastructure cluster is not provisioned")
+            (
+                "False",
+                "NotInitialized",
+                "the infrastructure cluster is not provisioned",
+            )
         };
         all.push(("ControlPlaneInitialized", initialized));
     }

@@ -22,13 +22,15 @@ pub(crate) fn routes(
             None,
             Route::new(
                 queue,
-                |infra| {
-                    intent_and(infra, &["/status/initialization", "/status/failureDomains"])
-                },
+                |infra| intent_and(infra, &["/status/initialization", "/status/failureDomains"]),
                 move |infra| referring(&by_infra, infra),
             ),
         ),
-        (Kind::MachinePool, None, Route::new(queue, deletion, of_pool)),
+        (
+            Kind::MachinePool,
+            None,
+            Route::new(queue, deletion, of_pool),
+        ),
     ]
 }
 
@@ -38,9 +40,14 @@ fn deletion(pool: &DynamicObject) -> u64 {
 }
 
 fn of_pool(pool: &DynamicObject) -> Vec<ObjectKey> {
-    let name = pool.data.pointer("/spec/clusterName").and_then(Value::as_str);
+    let name = pool
+        .data
+        .pointer("/spec/clusterName")
+        .and_then(Value::as_str);
     let namespace = pool.metadata.namespace.clone().unwrap_or_default();
-    name.map(|name| ObjectKey::new(namespace, name)).into_iter().collect()
+    name.map(|name| ObjectKey::new(namespace, name))
+        .into_iter()
+        .collect()
 }
 
 fn referring(clusters: &Store<DynamicObject>, infra: &DynamicObject) -> Vec<ObjectKey> {
@@ -50,7 +57,11 @@ fn referring(clusters: &Store<DynamicObject>, infra: &DynamicObject) -> Vec<Obje
         .iter()
         .filter(|cluster| cluster.metadata.namespace == infra.metadata.namespace)
         .filter(|cluster| {
-            cluster.data.pointer("/spec/infrastructureRef/name").and_then(Value::as_str) == name
+            cluster
+                .data
+                .pointer("/spec/infrastructureRef/name")
+                .and_then(Value::as_str)
+                == name
         })
         .map(|cluster| ObjectKey::of(cluster))
         .collect()

@@ -11,8 +11,8 @@ use std::time::Duration;
 use remuda_plan::{pool::objects::IdentityObject, status::publication::Requeue};
 use serde_json::{Value, json};
 
-pub(crate) use self::users::Users;
 use self::status::{SecretFinding, Verdict, judge};
+pub(crate) use self::users::Users;
 use crate::{
     conditions,
     context::{Context, FIELD_MANAGER},
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Looks again this long after everything was fine (captf document, IDN-4).
-const WHEN_READY: Duration = Duration::from_secs(300);
+const WHEN_READY: Duration = Duration::from_mins(5);
 /// Looks again this long after something was missing (captf document, IDN-4).
 const WHEN_NOT: Duration = Duration::from_secs(30);
 
@@ -36,7 +36,11 @@ pub(crate) async fn reconcile(
     users: &Users,
     ctx: &Context,
 ) -> Result<Requeue, ApiError> {
-    let Some(live) = ctx.objects.get(Kind::TerraformClusterIdentity, "", name).await? else {
+    let Some(live) = ctx
+        .objects
+        .get(Kind::TerraformClusterIdentity, "", name)
+        .await?
+    else {
         return Ok(Requeue::OnChange);
     };
     let identity: IdentityObject =
@@ -47,7 +51,11 @@ pub(crate) async fn reconcile(
     let secret = secret(&identity, ctx).await?;
     let verdict = judge(&identity, &secret);
     publish(&live, &identity, &verdict, &users.namespaces(name), ctx).await?;
-    Ok(Requeue::After(if verdict.ready { WHEN_READY } else { WHEN_NOT }))
+    Ok(Requeue::After(if verdict.ready {
+        WHEN_READY
+    } else {
+        WHEN_NOT
+    }))
 }
 
 /// Key names of the source Secret.
@@ -55,7 +63,10 @@ async fn secret(identity: &IdentityObject, ctx: &Context) -> Result<SecretFindin
     let Some(source) = &identity.spec.secret_ref else {
         return Ok(SecretFinding::Unnamed);
     };
-    let secret = ctx.objects.get(Kind::Secret, &source.namespace, &source.name).await?;
+    let secret = ctx
+        .objects
+        .get(Kind::Secret, &source.namespace, &source.name)
+        .await?;
     Ok(match secret {
         None => SecretFinding::Missing,
         Some(secret) => SecretFinding::Keys(
@@ -102,7 +113,9 @@ async fn publish(
         name: &metadata.name,
         subresource: Some("status"),
     };
-    ctx.objects.merge_patch(&target, &json!({ "status": change }), FIELD_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, &json!({ "status": change }), FIELD_MANAGER)
+        .await?;
     if was.as_deref() == Some(verdict.status()) {
         return Ok(());
     }
@@ -117,7 +130,11 @@ async fn publish(
             regarding,
             Note {
                 severity: if verdict.ready { "Normal" } else { "Warning" },
-                reason: if verdict.ready { "IdentitySecretFound" } else { "IdentitySecretNotFound" },
+                reason: if verdict.ready {
+                    "IdentitySecretFound"
+                } else {
+                    "IdentitySecretNotFound"
+                },
                 note: &verdict.message,
             },
         )

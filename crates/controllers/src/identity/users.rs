@@ -56,12 +56,20 @@ impl Users {
 
     /// The identity a pool inherits from its TerraformCluster.
     fn inherited(&self, pool: &DynamicObject) -> Option<String> {
-        let label = pool.metadata.labels.as_ref()?.get("cluster.x-k8s.io/cluster-name")?;
+        let label = pool
+            .metadata
+            .labels
+            .as_ref()?
+            .get("cluster.x-k8s.io/cluster-name")?;
         let cluster = self.clusters.find(|cluster| {
             cluster.metadata.namespace == pool.metadata.namespace
                 && cluster.metadata.name.as_ref() == Some(label)
         })?;
-        let name = cluster.data.pointer("/spec/infrastructureRef/name")?.as_str()?.to_owned();
+        let name = cluster
+            .data
+            .pointer("/spec/infrastructureRef/name")?
+            .as_str()?
+            .to_owned();
         let infra = self.infra_clusters.find(|infra| {
             infra.metadata.namespace == pool.metadata.namespace
                 && infra.metadata.name.as_ref() == Some(&name)

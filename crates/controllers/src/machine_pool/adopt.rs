@@ -67,7 +67,12 @@ async fn adopt_referenced(
     }
     let owner = owner(Kind::MachinePool, metadata, true);
     let cluster_name = &gathered.pool.spec.cluster_name;
-    let patch = adoption(&referenced.object, &referenced.metadata, cluster_name, owner);
+    let patch = adoption(
+        &referenced.object,
+        &referenced.metadata,
+        cluster_name,
+        owner,
+    );
     let Some(patch) = patch else {
         return Ok(());
     };
@@ -77,43 +82,52 @@ async fn adopt_referenced(
         name: &referenced.metadata.name,
         subresource: None,
     };
-    ctx.objects.merge_patch(&target, &patch, FIELD_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, &patch, FIELD_MANAGER)
+        .await?;
     Ok(())
 }
 
 /// The patch that adds an owner and the cluster-name label; `None` when both are there.
-fn adoption(
-    live: &Value,
-    metadata: &Metadata,
-    cluster_name: &str,
-    owner: Value,
-) -> Option<Value> {
+fn adoption(live: &Value, metadata: &Metadata, cluster_name: &str, owner: Value) -> Option<Value> {
     let mut patch = Map::new();
     if metadata.labels.get(CLUSTER_NAME_LABEL).map(String::as_str) != Some(cluster_name) {
-        patch.insert("labels".to_owned(), json!({ CLUSTER_NAME_LABEL: cluster_name }));
+        patch.insert(
+            "labels".to_owned(),
+            json!({ CLUSTER_NAME_LABEL: cluster_name }),
+        );
     }
-    let owners = live.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = live
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     let mut owners: Vec<Value> = owners.cloned().unwrap_or_default();
     if !owners.iter().any(|known| same_owner(known, &owner)) {
         // An owner of the same name that was deleted and made anew has another UID.
-        owners.retain(|known| {
-            known["kind"] != owner["kind"] || known["name"] != owner["name"]
-        });
+        owners.retain(|known| known["kind"] != owner["kind"] || known["name"] != owner["name"]);
         owners.push(owner);
         patch.insert("ownerReferences".to_owned(), Value::Array(owners));
     }
     if patch.is_empty() {
         return None;
     }
-    patch.insert("resourceVersion".to_owned(), Value::from(metadata.resource_version.clone()));
+    patch.insert(
+        "resourceVersion".to_owned(),
+        Value::from(metadata.resource_version.clone()),
+    );
     Some(json!({ "metadata": patch }))
 }
 
 fn same_owner(known: &Value, wanted: &Value) -> bool {
     known["uid"] == wanted["uid"]
         && known["apiVersion"] == wanted["apiVersion"]
-        && known.get("controller").and_then(Value::as_bool).unwrap_or(false)
-            == wanted.get("controller").and_then(Value::as_bool).unwrap_or(false)
+        && known
+            .get("controller")
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+            == wanted
+                .get("controller")
+                .and_then(Value::as_bool)
+                .unwrap_or(false)
 }
 
 fn owner(kind: Kind, metadata: &Metadata, controller: bool) -> Value {
@@ -133,7 +147,9 @@ fn owner(kind: Kind, metadata: &Metadata, controller: bool) -> Value {
 
 /// Another object that controls this one.
 fn other_controller(object: &Value, uid: &str) -> Option<String> {
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array)?;
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array)?;
     let other = owners.iter().find(|owner| {
         owner.get("controller").and_then(Value::as_bool) == Some(true)
             && owner.get("uid").and_then(Value::as_str) != Some(uid)
@@ -151,6 +167,8 @@ async fn patch_pool(metadata: &Metadata, patch: &Value, ctx: &Context) -> Result
         name: &metadata.name,
         subresource: None,
     };
-    ctx.objects.merge_patch(&target, patch, FIELD_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, patch, FIELD_MANAGER)
+        .await?;
     Ok(())
 }

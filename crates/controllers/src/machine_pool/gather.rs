@@ -67,7 +67,10 @@ pub(crate) async fn gather(
     key: &ObjectKey,
     sources: &Sources<'_>,
 ) -> Result<Option<Gathered>, ApiError> {
-    let found = sources.objects.get(Kind::MachinePool, &key.namespace, &key.name).await?;
+    let found = sources
+        .objects
+        .get(Kind::MachinePool, &key.namespace, &key.name)
+        .await?;
     let Some(live) = found else {
         return Ok(None);
     };
@@ -76,9 +79,13 @@ pub(crate) async fn gather(
         namespace: key.namespace.clone(),
         name: pool.spec.cluster_name.clone(),
     };
-    let cluster = sources.objects.get(Kind::Cluster, &key.namespace, &cluster_key.name).await?;
-    let cluster: Option<Cluster> =
-        cluster.map(|cluster| parsed(&cluster, "Cluster", key)).transpose()?;
+    let cluster = sources
+        .objects
+        .get(Kind::Cluster, &key.namespace, &cluster_key.name)
+        .await?;
+    let cluster: Option<Cluster> = cluster
+        .map(|cluster| parsed(&cluster, "Cluster", key))
+        .transpose()?;
     let reference = &pool.spec.template.spec.infrastructure_ref;
     let (infra, infrastructure) = match referenced(sources, &key.namespace, reference).await {
         Ok(Some(infra)) => {
@@ -90,7 +97,14 @@ pub(crate) async fn gather(
     };
     let (config, bootstrap) = bootstrap(sources, &key.namespace, &pool).await;
     let (workload, nodes) = nodes(sources, &cluster_key, &pool, &infrastructure).await;
-    let facts = facts(&pool, cluster.as_ref(), bootstrap, infrastructure, nodes, sources.now);
+    let facts = facts(
+        &pool,
+        cluster.as_ref(),
+        bootstrap,
+        infrastructure,
+        nodes,
+        sources.now,
+    );
     Ok(Some(Gathered {
         pool,
         live,
@@ -120,7 +134,10 @@ async fn referenced(
     reference: &Reference,
 ) -> Result<Option<Referenced>, ApiError> {
     let (group, kind) = (&reference.api_group, &reference.kind);
-    let resource = sources.contracts.resolve(sources.objects, group, kind).await?;
+    let resource = sources
+        .contracts
+        .resolve(sources.objects, group, kind)
+        .await?;
     let object = sources
         .objects
         .get_of(&resource, Some(namespace), &reference.name)
@@ -143,7 +160,10 @@ async fn bootstrap(
 ) -> (Option<Referenced>, facts::Bootstrap) {
     let bootstrap = &pool.spec.template.spec.bootstrap;
     let Some(reference) = &bootstrap.config_ref else {
-        let named = bootstrap.data_secret_name.as_deref().is_some_and(|name| !name.is_empty());
+        let named = bootstrap
+            .data_secret_name
+            .as_deref()
+            .is_some_and(|name| !name.is_empty());
         let provided = if named {
             facts::Bootstrap::SecretProvided
         } else {
@@ -179,7 +199,11 @@ fn infra_facts(infra: &Referenced) -> InfraFacts {
         .find(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"))
         .map(|condition| {
             let text = |field: &str| {
-                condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+                condition
+                    .get(field)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
             };
             (text("status"), text("reason"), text("message"))
         });
@@ -234,8 +258,14 @@ async fn nodes(
         .into_iter()
         .filter_map(|id| cache.by_provider_id(&id).map(|node| (id, node)))
         .collect();
-    let names = pool.status.node_refs.iter().map(|reference| reference.name.clone());
-    let by_name = names.map(|name| (name.clone(), cache.by_name(&name))).collect();
+    let names = pool
+        .status
+        .node_refs
+        .iter()
+        .map(|reference| reference.name.clone());
+    let by_name = names
+        .map(|name| (name.clone(), cache.by_name(&name)))
+        .collect();
     (
         workload,
         Nodes::Known {

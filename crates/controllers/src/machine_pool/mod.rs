@@ -26,6 +26,8 @@ mod objects;
 mod publish;
 mod status;
 mod teardown;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::time::Duration;
@@ -48,7 +50,7 @@ use crate::{
 /// The finalizer of a MachinePool.
 pub(crate) const FINALIZER: &str = "machinepool.cluster.x-k8s.io";
 /// Looks again without any event (cluster-api document, section 0).
-const SYNC_PERIOD: Duration = Duration::from_secs(600);
+const SYNC_PERIOD: Duration = Duration::from_mins(10);
 /// Tries a workload cluster that cannot be reached no sooner than this (same place).
 const RECONNECT: Duration = Duration::from_secs(30);
 
@@ -82,7 +84,10 @@ pub(crate) async fn reconcile(
     }
     if gathered.cluster.is_none() {
         let cluster = &gathered.pool.spec.cluster_name;
-        return Err(ApiError::NotFound(format!("the Cluster {}/{cluster}", key.namespace)));
+        return Err(ApiError::NotFound(format!(
+            "the Cluster {}/{cluster}",
+            key.namespace
+        )));
     }
     if adopt::finalizer(&gathered, ctx).await? {
         // The write is visible before anything is made; it wakes the pool again.
@@ -108,11 +113,7 @@ pub(crate) async fn reconcile(
     Ok(Requeue::After(next_look(&gathered, &verdict)))
 }
 
-async fn delete(
-    gathered: &Gathered,
-    work: &Workplace,
-    ctx: &Context,
-) -> Result<Requeue, ApiError> {
+async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<Requeue, ApiError> {
     if gathered.facts.paused {
         publish::paused(gathered, ctx).await?;
         return Ok(Requeue::OnChange);
@@ -127,13 +128,19 @@ async fn delete(
             namespace: namespace.clone(),
             name: gathered.pool.spec.cluster_name.clone(),
         };
-        work.nodes.forget_pool(&cluster, &NodeWake { namespace, name });
+        work.nodes
+            .forget_pool(&cluster, &NodeWake { namespace, name });
     }
     Ok(requeue)
 }
 
 fn next_look(gathered: &Gathered, verdict: &status::Verdict) -> Duration {
-    let recheck = verdict.recheck.and_then(|left| Duration::try_from(left).ok());
+    let recheck = verdict
+        .recheck
+        .and_then(|left| Duration::try_from(left).ok());
     let reconnect = matches!(gathered.facts.nodes, Nodes::Unknown(_)).then_some(RECONNECT);
-    [recheck, reconnect].into_iter().flatten().fold(SYNC_PERIOD, Duration::min)
+    [recheck, reconnect]
+        .into_iter()
+        .flatten()
+        .fold(SYNC_PERIOD, Duration::min)
 }

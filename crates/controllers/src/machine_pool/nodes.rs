@@ -3,11 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    facts::NodeRef,
-    gather::Gathered,
-    status::Verdict,
-};
+use super::{facts::NodeRef, gather::Gathered, status::Verdict};
 use crate::{
     context::FIELD_MANAGER,
     kinds::Kind,
@@ -33,7 +29,9 @@ pub(super) async fn retire(workload: &LiveObjects, nodes: &[NodeRef]) -> Result<
     let resource = Kind::Node.resource();
     let mut outcome = Ok(());
     for node in nodes {
-        let deleted = workload.delete(&resource, None, &node.name, Some(&node.uid)).await;
+        let deleted = workload
+            .delete(&resource, None, &node.name, Some(&node.uid))
+            .await;
         outcome = outcome.and(match deleted {
             // Another Node has taken the name: it is not ours to delete.
             Err(ApiError::Conflict(_)) => Ok(()),
@@ -86,8 +84,14 @@ async fn initialize(
 fn back_pointers(gathered: &Gathered) -> [(&'static str, String); 4] {
     let metadata = &gathered.pool.metadata;
     [
-        ("cluster.x-k8s.io/cluster-name", gathered.pool.spec.cluster_name.clone()),
-        ("cluster.x-k8s.io/cluster-namespace", metadata.namespace.clone()),
+        (
+            "cluster.x-k8s.io/cluster-name",
+            gathered.pool.spec.cluster_name.clone(),
+        ),
+        (
+            "cluster.x-k8s.io/cluster-namespace",
+            metadata.namespace.clone(),
+        ),
         ("cluster.x-k8s.io/owner-kind", "MachinePool".to_owned()),
         ("cluster.x-k8s.io/owner-name", metadata.name.clone()),
     ]

@@ -27,7 +27,14 @@ pub(super) async fn spec(
     if let Some(ids) = &verdict.provider_ids {
         spec.insert("providerIDList".to_owned(), Value::from(ids.clone()));
     }
-    let named = gathered.pool.spec.template.spec.bootstrap.data_secret_name.as_ref();
+    let named = gathered
+        .pool
+        .spec
+        .template
+        .spec
+        .bootstrap
+        .data_secret_name
+        .as_ref();
     if let Bootstrap::ConfigReady(name) = &gathered.facts.bootstrap
         && named != Some(name)
     {
@@ -47,7 +54,11 @@ pub(super) async fn status(
     complete: bool,
     ctx: &Context,
 ) -> Result<(), ApiError> {
-    let live = gathered.live.get("status").cloned().unwrap_or_else(|| json!({}));
+    let live = gathered
+        .live
+        .get("status")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     let mut status = live.clone();
     let generation = gathered.pool.metadata.generation;
     if complete && let Some(generation) = generation.filter(|generation| *generation > 0) {
@@ -67,7 +78,11 @@ pub(super) async fn status(
 
 /// Writes that the pool is paused, and nothing else.
 pub(super) async fn paused(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
-    let live = gathered.live.get("status").cloned().unwrap_or_else(|| json!({}));
+    let live = gathered
+        .live
+        .get("status")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     let mut status = live.clone();
     let because = "the Cluster or the MachinePool is paused";
     let findings = [Finding::yes(ConditionType::Paused, Reason::Paused, because)];
@@ -112,12 +127,7 @@ fn set_list(status: &mut Value, field: &str, list: Vec<Value>) {
     }
 }
 
-fn conditions(
-    live: &Value,
-    findings: &[Finding],
-    generation: Option<i64>,
-    ctx: &Context,
-) -> Value {
+fn conditions(live: &Value, findings: &[Finding], generation: Option<i64>, ctx: &Context) -> Value {
     let wanted: Vec<Wanted> = findings
         .iter()
         .map(|finding| Wanted {
@@ -156,6 +166,8 @@ async fn write(
         name: &metadata.name,
         subresource,
     };
-    ctx.objects.merge_patch(&target, patch, FIELD_MANAGER).await?;
+    ctx.objects
+        .merge_patch(&target, patch, FIELD_MANAGER)
+        .await?;
     Ok(())
 }

@@ -183,10 +183,15 @@ fn counters(
         }
     }
     let mut versions: BTreeMap<String, i32> = BTreeMap::new();
-    for version in members.iter().filter_map(|node| node.kubelet_version.clone()) {
+    for version in members
+        .iter()
+        .filter_map(|node| node.kubelet_version.clone())
+    {
         *versions.entry(version).or_default() += 1;
     }
-    let up_to_date = members.iter().filter(|node| runs(node, facts.version.as_deref()));
+    let up_to_date = members
+        .iter()
+        .filter(|node| runs(node, facts.version.as_deref()));
     let matched: Vec<NodeRef> = members
         .iter()
         .map(|node| NodeRef {
@@ -356,7 +361,11 @@ fn machines_ready(facts: &Facts, counters: &Counters) -> Finding {
     match (all, have >= all) {
         (0, _) => Finding::yes(kind, Reason::NoReplicas, ""),
         (_, true) => Finding::yes(kind, Reason::Ready, ""),
-        (_, false) => Finding::no(kind, Reason::NotReady, format!("{have} of {all} Nodes are Ready")),
+        (_, false) => Finding::no(
+            kind,
+            Reason::NotReady,
+            format!("{have} of {all} Nodes are Ready"),
+        ),
     }
 }
 
@@ -373,7 +382,10 @@ fn machines_up_to_date(facts: &Facts, counters: &Counters) -> Finding {
         (_, false) => Finding::no(
             kind,
             Reason::NotUpToDate,
-            format!("{have} of {all} Nodes run {}", facts.version.as_deref().unwrap_or_default()),
+            format!(
+                "{have} of {all} Nodes run {}",
+                facts.version.as_deref().unwrap_or_default()
+            ),
         ),
     }
 }
@@ -384,11 +396,20 @@ fn rolling_out(facts: &Facts, counters: &Counters) -> Finding {
     let old: i32 = counters
         .versions
         .iter()
-        .filter(|(version, _)| facts.version.as_ref().is_some_and(|wanted| wanted != version))
+        .filter(|(version, _)| {
+            facts
+                .version
+                .as_ref()
+                .is_some_and(|wanted| wanted != version)
+        })
         .map(|(_, nodes)| nodes)
         .sum();
     if old > 0 {
-        return Finding::yes(kind, Reason::RollingOut, format!("{old} Nodes of another version remain"));
+        return Finding::yes(
+            kind,
+            Reason::RollingOut,
+            format!("{old} Nodes of another version remain"),
+        );
     }
     Finding::no(kind, Reason::NotRollingOut, "")
 }

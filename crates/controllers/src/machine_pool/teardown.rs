@@ -63,7 +63,10 @@ pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, 
 /// The time for deleting Nodes is over; 0 means that it never is.
 fn given_up(gathered: &Gathered) -> bool {
     let spec = &gathered.pool.spec.template.spec;
-    let seconds = spec.deletion.node_deletion_timeout_seconds.unwrap_or(NODE_DELETION_SECONDS);
+    let seconds = spec
+        .deletion
+        .node_deletion_timeout_seconds
+        .unwrap_or(NODE_DELETION_SECONDS);
     let Some(since) = gathered.pool.metadata.deletion_timestamp else {
         return false;
     };
@@ -93,8 +96,11 @@ async fn release(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
     if !metadata.finalizers.iter().any(|name| name == FINALIZER) {
         return Ok(());
     }
-    let others: Vec<&String> =
-        metadata.finalizers.iter().filter(|name| *name != FINALIZER).collect();
+    let others: Vec<&String> = metadata
+        .finalizers
+        .iter()
+        .filter(|name| *name != FINALIZER)
+        .collect();
     // No resourceVersion: the status was written a moment ago. The UID keeps a successor safe.
     let patch = json!({ "metadata": { "uid": metadata.uid, "finalizers": others } });
     let resource = Kind::MachinePool.resource();
@@ -104,7 +110,11 @@ async fn release(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
         name: &metadata.name,
         subresource: None,
     };
-    match ctx.objects.merge_patch(&target, &patch, FIELD_MANAGER).await {
+    match ctx
+        .objects
+        .merge_patch(&target, &patch, FIELD_MANAGER)
+        .await
+    {
         Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }

@@ -29,7 +29,11 @@ pub(crate) fn routes(
             Kind::TerraformMachinePool,
             None,
             Route::new(queue, infra_facts, move |infra| {
-                named(&by_infra, infra, "/spec/template/spec/infrastructureRef/name")
+                named(
+                    &by_infra,
+                    infra,
+                    "/spec/template/spec/infrastructureRef/name",
+                )
             }),
         ),
     ]

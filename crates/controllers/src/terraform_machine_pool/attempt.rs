@@ -150,7 +150,10 @@ pub(crate) async fn session(
         ),
         source: CredentialSource::Keys(gathered.credentials.clone()),
     };
-    backend.session(&credentials).await.map_err(|error| PassEnd::Failed(error.failure))
+    backend
+        .session(&credentials)
+        .await
+        .map_err(|error| PassEnd::Failed(error.failure))
 }
 
 /// Reads the cloud.
@@ -178,9 +181,11 @@ impl Pool<'_> {
     pub(crate) fn plan(&self, observed: &Observed) -> Result<Option<Plan>, Stop> {
         let context = self.goal.context();
         let plan = match (self.goal.operation, self.desired) {
-            (Operation::Destroy, _) => {
-                self.goal.driver.teardown(self.handle, observed, &context).map(Some)
-            }
+            (Operation::Destroy, _) => self
+                .goal
+                .driver
+                .teardown(self.handle, observed, &context)
+                .map(Some),
             (_, Some(desired)) => Driver::diff(desired, observed, &context).map(Some),
             (_, None) => Ok(None),
         };
@@ -198,8 +203,10 @@ impl Pool<'_> {
         observed: &Observed,
     ) -> Result<Plan, Stop> {
         let plan = self.plan(observed)?;
-        let touches_machines =
-            plan.iter().flat_map(|plan| &plan.steps).any(|step| step.effect >= Effect::Rolls);
+        let touches_machines = plan
+            .iter()
+            .flat_map(|plan| &plan.steps)
+            .any(|step| step.effect >= Effect::Rolls);
         let plan = if touches_machines && self.goal.freshness != Freshness::Fresh {
             let fresh = observe(session, self.handle, self.goal.depth, Freshness::Fresh).await?;
             self.plan(&fresh)?
@@ -232,7 +239,9 @@ impl Pool<'_> {
         if !changed {
             return Some(before);
         }
-        observe(session, self.handle, Depth::Members, Freshness::Converging).await.ok()
+        observe(session, self.handle, Depth::Members, Freshness::Converging)
+            .await
+            .ok()
     }
 
     fn outputs(&self, observed: &Observed) -> Result<remuda_plan::pool::outputs::Outputs, Stop> {
@@ -243,7 +252,13 @@ impl Pool<'_> {
         let replicas = self.goal.inputs.as_ref().map(|inputs| inputs.replicas);
         self.goal
             .driver
-            .outputs(self.handle, observed, dropped, replicas, &self.goal.context())
+            .outputs(
+                self.handle,
+                observed,
+                dropped,
+                replicas,
+                &self.goal.context(),
+            )
             .map_err(PassEnd::Failed)
     }
 }

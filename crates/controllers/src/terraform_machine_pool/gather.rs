@@ -63,7 +63,9 @@ pub(crate) async fn gather(
     objects: &dyn Objects,
     manager: &Manager,
 ) -> Result<Option<Gathered>, ApiError> {
-    let found = objects.get(Kind::TerraformMachinePool, &key.namespace, &key.name).await?;
+    let found = objects
+        .get(Kind::TerraformMachinePool, &key.namespace, &key.name)
+        .await?;
     let Some(live) = found else {
         return Ok(None);
     };
@@ -103,7 +105,13 @@ async fn owner(objects: &dyn Objects, pool: &PoolObject) -> Lookup<MachinePoolOb
     let Some(owner) = owner_reference(pool) else {
         return Lookup::Missing;
     };
-    lookup(objects, Kind::MachinePool, &pool.metadata.namespace, &owner.name).await
+    lookup(
+        objects,
+        Kind::MachinePool,
+        &pool.metadata.namespace,
+        &owner.name,
+    )
+    .await
 }
 
 async fn cluster(objects: &dyn Objects, pool: &PoolObject) -> Lookup<ClusterObject> {
@@ -137,7 +145,13 @@ async fn bootstrap(
     let Lookup::Found(owner) = owner else {
         return Lookup::Missing;
     };
-    let name = owner.spec.template.spec.bootstrap.data_secret_name.as_deref();
+    let name = owner
+        .spec
+        .template
+        .spec
+        .bootstrap
+        .data_secret_name
+        .as_deref();
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Lookup::Missing;
     };
@@ -201,7 +215,10 @@ async fn identity_reads(
         Lookup::Failed(why) => Lookup::Failed(why),
     };
     reads.object = lookup(objects, Kind::TerraformClusterIdentity, "", &named.name).await;
-    let source = reads.object.found().and_then(|identity| identity.spec.secret_ref.clone());
+    let source = reads
+        .object
+        .found()
+        .and_then(|identity| identity.spec.secret_ref.clone());
     let Some(source) = source else {
         return (reads, BTreeMap::new());
     };
@@ -224,7 +241,9 @@ async fn credential(
         Ok(values) => values,
         Err(why) => return (Lookup::Failed(why), BTreeMap::new()),
     };
-    let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    let version = secret
+        .pointer("/metadata/resourceVersion")
+        .and_then(Value::as_str);
     let found = CredentialSecret {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
@@ -243,7 +262,10 @@ async fn retained(
     if !matches!(record, RecordRead::Missing) {
         return Lookup::Found(Vec::new());
     }
-    let secrets = match objects.list(Kind::Secret, &pool.metadata.namespace, RETAINED_LABEL).await {
+    let secrets = match objects
+        .list(Kind::Secret, &pool.metadata.namespace, RETAINED_LABEL)
+        .await
+    {
         Ok(secrets) => secrets,
         Err(error) => return Lookup::Failed(error.to_string()),
     };
@@ -310,7 +332,9 @@ fn drop_nulls(object: &mut Value) {
 }
 
 fn labels(object: &Value) -> BTreeMap<String, String> {
-    let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    let labels = object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object);
     labels
         .into_iter()
         .flatten()

@@ -17,15 +17,12 @@ use remuda_plan::{
     status::{fold::fold, publication::Requeue},
 };
 
+use self::{attempt::attempt, gather::gather};
+pub(crate) use self::{gather::Gathered, watch::routes};
 pub use self::{
     gather::PoolKey,
     preview::{Preview, PreviewError, PreviewSource, preview},
 };
-pub(crate) use self::{
-    gather::Gathered,
-    watch::routes,
-};
-use self::{attempt::attempt, gather::gather};
 use crate::{context::Context, objects::ApiError, publish::publish, record::RecordStore};
 
 /// One pass over one pool.

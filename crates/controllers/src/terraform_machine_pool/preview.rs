@@ -103,20 +103,30 @@ impl PreviewSource {
     /// The pools among the given manifests.
     pub fn given_pools(&self) -> Vec<PoolKey> {
         let pools = self.given.pools().into_iter();
-        pools.map(|(namespace, name)| PoolKey { namespace, name }).collect()
+        pools
+            .map(|(namespace, name)| PoolKey { namespace, name })
+            .collect()
     }
 }
 
 #[async_trait::async_trait]
 impl Objects for PreviewSource {
-    async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ApiError> {
+    async fn get(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
         let given = self.given.get(kind, namespace, name).await?;
         let Some(live) = &self.live else {
             return Ok(given);
         };
         // A manifest says what is wished; identity and status are what the server has.
         match given {
-            Some(given) => Ok(Some(overlaid(live.get(kind, namespace, name).await?, given))),
+            Some(given) => Ok(Some(overlaid(
+                live.get(kind, namespace, name).await?,
+                given,
+            ))),
             None => live.get(kind, namespace, name).await,
         }
     }
@@ -161,7 +171,10 @@ pub async fn preview(
     ctx: &Context,
 ) -> Result<Preview, PreviewError> {
     let Some(mut gathered) = gather(key, source, &ctx.manager).await? else {
-        return Err(PreviewError::NoSuchPool(key.namespace.clone(), key.name.clone()));
+        return Err(PreviewError::NoSuchPool(
+            key.namespace.clone(),
+            key.name.clone(),
+        ));
     };
     if gathered.world.owner == Lookup::Missing {
         adopt(&mut gathered.world.pool, source).await?;
@@ -169,8 +182,17 @@ pub async fn preview(
         let pool = gathered.world.pool.clone();
         gathered = gather_adopted(key, &pool, source, ctx).await?;
     }
-    let paused = gathered.world.pool.metadata.annotations.contains_key("cluster.x-k8s.io/paused")
-        || gathered.world.cluster.found().is_some_and(|cluster| cluster.spec.paused);
+    let paused = gathered
+        .world
+        .pool
+        .metadata
+        .annotations
+        .contains_key("cluster.x-k8s.io/paused")
+        || gathered
+            .world
+            .cluster
+            .found()
+            .is_some_and(|cluster| cluster.spec.paused);
     make_due(&mut gathered.world);
     let gate = gate(&gathered.world, ctx.now());
     let mut preview = Preview {
@@ -240,9 +262,15 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
     if owner_reference(pool).is_some() {
         return Ok(());
     }
-    let mut owners = source.given.list(Kind::MachinePool, &pool.metadata.namespace, "").await?;
+    let mut owners = source
+        .given
+        .list(Kind::MachinePool, &pool.metadata.namespace, "")
+        .await?;
     if let Some(live) = &source.live {
-        owners.extend(live.list(Kind::MachinePool, &pool.metadata.namespace, "").await?);
+        owners.extend(
+            live.list(Kind::MachinePool, &pool.metadata.namespace, "")
+                .await?,
+        );
     }
     let reference = |owner: &Value, field: &str| {
         owner
@@ -278,10 +306,17 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
 /// Lets the gate pass everything that only says "not yet": a preview asks what, not when.
 fn make_due(world: &mut World) {
     let metadata = &mut world.pool.metadata;
-    if !metadata.finalizers.iter().any(|name| name == POOL_FINALIZER) {
+    if !metadata
+        .finalizers
+        .iter()
+        .any(|name| name == POOL_FINALIZER)
+    {
         metadata.finalizers.push(POOL_FINALIZER.to_owned());
     }
-    metadata.annotations.entry(BLOCK_MOVE.to_owned()).or_default();
+    metadata
+        .annotations
+        .entry(BLOCK_MOVE.to_owned())
+        .or_default();
     metadata.annotations.remove("cluster.x-k8s.io/paused");
     if let Lookup::Found(cluster) = &mut world.cluster {
         cluster.spec.paused = false;

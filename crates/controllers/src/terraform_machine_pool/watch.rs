@@ -18,17 +18,28 @@ pub(crate) fn routes(
     pools: &Store<DynamicObject>,
     machine_pools: &Store<DynamicObject>,
 ) -> Vec<(Kind, Option<&'static str>, Route)> {
-    let by_cluster = |pools: Store<DynamicObject>| {
-        move |cluster: &DynamicObject| of_cluster(&pools, cluster)
-    };
+    let by_cluster =
+        |pools: Store<DynamicObject>| move |cluster: &DynamicObject| of_cluster(&pools, cluster);
     let secrets = machine_pools.clone();
     let sources = [pools.clone(), pools.clone()];
     let [of_maps, of_secrets] = sources;
     let identities = pools.clone();
     vec![
-        (Kind::TerraformMachinePool, None, Route::new(queue, intent, itself)),
-        (Kind::MachinePool, None, Route::new(queue, intent, infrastructure)),
-        (Kind::Cluster, None, Route::new(queue, intent, by_cluster(pools.clone()))),
+        (
+            Kind::TerraformMachinePool,
+            None,
+            Route::new(queue, intent, itself),
+        ),
+        (
+            Kind::MachinePool,
+            None,
+            Route::new(queue, intent, infrastructure),
+        ),
+        (
+            Kind::Cluster,
+            None,
+            Route::new(queue, intent, by_cluster(pools.clone())),
+        ),
         (
             Kind::TerraformCluster,
             None,
@@ -42,18 +53,26 @@ pub(crate) fn routes(
         (
             Kind::ConfigMap,
             Some("captf.io/variables=true"),
-            Route::new(queue, version, move |map| using(&of_maps, map, "configMapRef")),
+            Route::new(queue, version, move |map| {
+                using(&of_maps, map, "configMapRef")
+            }),
         ),
         (
             Kind::Secret,
             Some("captf.io/variables=true"),
-            Route::new(queue, version, move |secret| using(&of_secrets, secret, "secretRef")),
+            Route::new(queue, version, move |secret| {
+                using(&of_secrets, secret, "secretRef")
+            }),
         ),
         (
             Kind::TerraformClusterIdentity,
             None,
             Route::new(queue, intent, move |_| {
-                identities.state().iter().map(|pool| ObjectKey::of(pool)).collect()
+                identities
+                    .state()
+                    .iter()
+                    .map(|pool| ObjectKey::of(pool))
+                    .collect()
             }),
         ),
     ]
@@ -92,7 +111,10 @@ fn infrastructure(machine_pool: &DynamicObject) -> Vec<ObjectKey> {
 /// The pools of a Cluster, or of the TerraformCluster that carries its label. Without a label a
 /// TerraformCluster may belong to any Cluster of its namespace.
 fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<ObjectKey> {
-    let is_cluster = cluster.types.as_ref().is_some_and(|types| types.kind == "Cluster");
+    let is_cluster = cluster
+        .types
+        .as_ref()
+        .is_some_and(|types| types.kind == "Cluster");
     let labels = cluster.metadata.labels.as_ref();
     let name = if is_cluster {
         cluster.metadata.name.as_ref()
@@ -104,7 +126,11 @@ fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<Obje
         .iter()
         .filter(|pool| pool.metadata.namespace == cluster.metadata.namespace)
         .filter(|pool| {
-            let label = pool.metadata.labels.as_ref().and_then(|l| l.get(CLUSTER_NAME_LABEL));
+            let label = pool
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|l| l.get(CLUSTER_NAME_LABEL));
             name.is_none() || label == name
         })
         .map(|pool| ObjectKey::of(pool))
@@ -138,9 +164,15 @@ fn using(pools: &Store<DynamicObject>, source: &DynamicObject, field: &str) -> V
         .filter(|pool| pool.metadata.namespace == source.metadata.namespace)
         .filter(|pool| {
             let sources = pool.data.pointer("/spec/variablesFrom");
-            sources.and_then(serde_json::Value::as_array).into_iter().flatten().any(|from| {
-                from.pointer(&format!("/{field}/name")).and_then(serde_json::Value::as_str) == name
-            })
+            sources
+                .and_then(serde_json::Value::as_array)
+                .into_iter()
+                .flatten()
+                .any(|from| {
+                    from.pointer(&format!("/{field}/name"))
+                        .and_then(serde_json::Value::as_str)
+                        == name
+                })
         })
         .map(|pool| ObjectKey::of(pool))
         .collect()

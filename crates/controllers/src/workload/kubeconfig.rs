@@ -35,7 +35,10 @@ impl KubeconfigClusters {
     }
 
     fn kept(&self, cluster: &ClusterKey, resource_version: Option<&String>) -> Option<Client> {
-        let clients = self.clients.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let clients = self
+            .clients
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         clients
             .get(cluster)
             .filter(|kept| kept.resource_version.as_ref() == resource_version)
@@ -43,7 +46,10 @@ impl KubeconfigClusters {
     }
 
     fn keep(&self, cluster: &ClusterKey, resource_version: Option<String>, client: &Client) {
-        let mut clients = self.clients.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut clients = self
+            .clients
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         clients.insert(
             cluster.clone(),
             Kept {
@@ -80,7 +86,9 @@ async fn connect(secret: &Secret) -> Result<Client, Unreachable> {
         .data
         .as_ref()
         .and_then(|data| data.get(KUBECONFIG_KEY))
-        .ok_or_else(|| Unreachable::BadKubeconfig(format!("the key {KUBECONFIG_KEY:?} is missing")))?;
+        .ok_or_else(|| {
+            Unreachable::BadKubeconfig(format!("the key {KUBECONFIG_KEY:?} is missing"))
+        })?;
     let text = std::str::from_utf8(&text.0)
         .map_err(|_| Unreachable::BadKubeconfig("it is not UTF-8".to_owned()))?;
     let kubeconfig = Kubeconfig::from_yaml(text)

@@ -11,12 +11,12 @@ use std::{collections::BTreeMap, fmt};
 use async_trait::async_trait;
 use kube::Client;
 
+pub(crate) use self::nodes::UNINITIALIZED_TAINT;
 pub use self::{
     kubeconfig::KubeconfigClusters,
-    node_watch::{NodeWatches, NodeWake},
+    node_watch::{NodeWake, NodeWatches},
     nodes::{NodeCache, NodeFact},
 };
-pub(crate) use self::nodes::UNINITIALIZED_TAINT;
 
 /// A Cluster by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

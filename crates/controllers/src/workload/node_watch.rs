@@ -73,7 +73,10 @@ impl Interest {
 
     fn of(&self, ids: &BTreeSet<String>) -> BTreeSet<NodeWake> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.iter().filter_map(|id| inner.by_id.get(id)).cloned().collect()
+        ids.iter()
+            .filter_map(|id| inner.by_id.get(id))
+            .cloned()
+            .collect()
     }
 
     fn everyone(&self) -> BTreeSet<NodeWake> {
@@ -84,7 +87,10 @@ impl Interest {
 
 impl NodeWatches {
     /// Watches nothing yet; pools to wake go to `wakes`.
-    pub fn new(clusters: Arc<dyn WorkloadClusters>, wakes: mpsc::UnboundedSender<NodeWake>) -> Self {
+    pub fn new(
+        clusters: Arc<dyn WorkloadClusters>,
+        wakes: mpsc::UnboundedSender<NodeWake>,
+    ) -> Self {
         Self {
             clusters,
             watches: Mutex::default(),
@@ -147,7 +153,8 @@ async fn follow(
     wakes: mpsc::UnboundedSender<NodeWake>,
 ) {
     let nodes: Api<Node> = Api::all(client);
-    let mut events = Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
+    let mut events =
+        Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
         let awake = match event {

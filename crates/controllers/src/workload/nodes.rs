@@ -154,7 +154,11 @@ impl NodeCache {
 
 impl Inner {
     fn put(&mut self, fact: NodeFact) -> BTreeSet<String> {
-        if self.by_name.get(&fact.name).is_some_and(|old| **old == fact) {
+        if self
+            .by_name
+            .get(&fact.name)
+            .is_some_and(|old| **old == fact)
+        {
             return BTreeSet::new();
         }
         let mut touched = self.remove(&fact.name);

@@ -1,0 +1,318 @@
+//! The pure decisions of a MachinePool, in tables.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    conditions::ConditionType,
+    facts::{Bootstrap, Facts, InfraFacts, Infrastructure, NodeRef, Nodes, Previous},
+    status::{Verdict, decide},
+};
+use crate::workload::NodeFact;
+
+fn now() -> Timestamp {
+    "2026-10-01T12:00:00Z".parse().unwrap()
+}
+
+fn node(number: usize, ready: bool) -> Arc<NodeFact> {
+    Arc::new(NodeFact {
+        name: format!("n{number}"),
+        uid: format!("uid-{number}"),
+        provider_id: Some(id(number)),
+        ready,
+        ready_since: Some(now() - SignedDuration::from_secs(600)),
+        kubelet_version: Some("v1.34.1".to_owned()),
+        back_pointers: BTreeMap::new(),
+        uninitialized: false,
+    })
+}
+
+fn id(number: usize) -> String {
+    format!("aws:///us-east-1a/i-{number}")
+}
+
+/// A provisioned pool of `desired` with these Nodes, as a settled pass would find it.
+fn settled(desired: i32, nodes: Vec<Arc<NodeFact>>) -> Facts {
+    let ids: Vec<String> = nodes
+        .iter()
+        .filter_map(|node| node.provider_id.clone())
+        .collect();
+    let refs: Vec<NodeRef> = nodes
+        .iter()
+        .map(|node| NodeRef {
+            name: node.name.clone(),
+            uid: node.uid.clone(),
+        })
+        .collect();
+    Facts {
+        desired,
+        min_ready_seconds: 0,
+        version: Some("v1.34.1".to_owned()),
+        replicas_managed: false,
+        deleting: false,
+        cluster_deleting: false,
+        paused: false,
+        bootstrap: Bootstrap::SecretProvided,
+        infrastructure: Infrastructure::Known(InfraFacts {
+            provisioned: true,
+            replicas: i32::try_from(nodes.len()).ok(),
+            provider_ids: ids.clone(),
+            ready: None,
+            deleting: false,
+        }),
+        nodes: known(&nodes),
+        previous: Previous {
+            provider_ids: ids,
+            replicas: i32::try_from(nodes.len()).ok(),
+            node_refs: refs,
+            provisioned: true,
+            ..Previous::default()
+        },
+        now: now(),
+    }
+}
+
+fn known(nodes: &[Arc<NodeFact>]) -> Nodes {
+    Nodes::Known {
+        by_provider_id: nodes
+            .iter()
+            .filter_map(|node| Some((node.provider_id.clone()?, node.clone())))
+            .collect(),
+        by_name: nodes
+            .iter()
+            .map(|node| (node.name.clone(), Some(node.clone())))
+            .collect(),
+    }
+}
+
+fn three() -> Vec<Arc<NodeFact>> {
+    (1..=3).map(|number| node(number, true)).collect()
+}
+
+fn infra(facts: &mut Facts) -> &mut InfraFacts {
+    match &mut facts.infrastructure {
+        Infrastructure::Known(infra) => infra,
+        other => panic!("not known: {other:?}"),
+    }
+}
+
+fn status(verdict: &Verdict, kind: ConditionType) -> (&'static str, String) {
+    let finding = verdict
+        .conditions
+        .iter()
+        .find(|finding| finding.kind == kind)
+        .unwrap();
+    (finding.status, finding.reason.clone())
+}
+
+/// Proves: CAPI-29.
+#[test]
+fn the_phase_follows_provisioning_and_ready_nodes() {
+    let mut provisioning = settled(3, Vec::new());
+    infra(&mut provisioning).provisioned = false;
+    assert_eq!(decide(&provisioning).phase, "Provisioning");
+
+    assert_eq!(decide(&settled(3, three())).phase, "Running");
+    assert_eq!(decide(&settled(4, three())).phase, "ScalingUp");
+    assert_eq!(decide(&settled(2, three())).phase, "ScalingDown");
+
+    // `replicas-managed-by: "false"` is not a claim: `gather` leaves the fact false.
+    let mut managed = settled(4, three());
+    managed.replicas_managed = true;
+    assert_eq!(decide(&managed).phase, "Scaling");
+    managed.deleting = true;
+    assert_eq!(decide(&managed).phase, "Deleting");
+}
+
+/// Proves: CAPI-24.
+#[test]
+fn an_empty_list_with_replicas_changes_nothing() {
+    let mut facts = settled(5, (1..=5).map(|number| node(number, true)).collect());
+    infra(&mut facts).provider_ids.clear();
+    let before = facts.previous.clone();
+    let verdict = decide(&facts);
+    assert_eq!(verdict.provider_ids, None);
+    assert_eq!(verdict.counters.node_refs, before.node_refs);
+    assert!(verdict.retired.is_empty());
+}
+
+#[test]
+fn an_empty_list_without_any_count_is_guarded_by_the_previous_one() {
+    let mut facts = settled(3, three());
+    infra(&mut facts).provider_ids.clear();
+    infra(&mut facts).replicas = None;
+    assert_eq!(decide(&facts).provider_ids, None);
+}
+
+#[test]
+fn the_last_nodes_of_a_pool_scaled_to_zero_are_retired() {
+    let mut facts = settled(0, three());
+    infra(&mut facts).provider_ids.clear();
+    infra(&mut facts).replicas = Some(0);
+    let verdict = decide(&facts);
+    assert_eq!(verdict.provider_ids, Some(Vec::new()));
+    assert_eq!(verdict.retired.len(), 3);
+    assert_eq!(verdict.counters.replicas, Some(0));
+    assert!(verdict.counters.node_refs.is_empty());
+    assert_eq!(verdict.phase, "Running");
+}
+
+#[test]
+fn only_the_node_whose_member_left_is_retired() {
+    let mut facts = settled(2, vec![node(1, true), node(2, true)]);
+    infra(&mut facts).provider_ids = vec![id(1)];
+    infra(&mut facts).replicas = Some(1);
+    let verdict = decide(&facts);
+    let retired: Vec<&str> = verdict
+        .retired
+        .iter()
+        .map(|node| node.name.as_str())
+        .collect();
+    assert_eq!(retired, ["n2"]);
+    assert_eq!(verdict.counters.node_refs.len(), 1);
+}
+
+#[test]
+fn nodes_without_a_provider_id_are_never_retired() {
+    let mut facts = settled(1, vec![node(1, true)]);
+    let stranger = Arc::new(NodeFact {
+        provider_id: None,
+        ..(*node(7, true)).clone()
+    });
+    facts.previous.node_refs.push(NodeRef {
+        name: "n7".to_owned(),
+        uid: "uid-7".to_owned(),
+    });
+    if let Nodes::Known { by_name, .. } = &mut facts.nodes {
+        by_name.insert("n7".to_owned(), Some(stranger));
+    }
+    assert!(decide(&facts).retired.is_empty());
+}
+
+/// Proves: CAPI-27.
+#[test]
+fn a_node_made_anew_under_its_name_is_referred_to_by_its_new_uid() {
+    let mut facts = settled(1, vec![node(1, true)]);
+    let again = Arc::new(NodeFact {
+        uid: "uid-new".to_owned(),
+        ..(*node(1, true)).clone()
+    });
+    facts.nodes = known(&[again]);
+    let verdict = decide(&facts);
+    assert_eq!(verdict.counters.node_refs[0].uid, "uid-new");
+    assert!(verdict.retired.is_empty());
+}
+
+/// Proves: CAPI-30.
+#[test]
+fn provisioned_can_return_to_false_and_node_refs_stay() {
+    let mut facts = settled(3, three());
+    infra(&mut facts).provisioned = false;
+    let verdict = decide(&facts);
+    assert!(!verdict.provisioned);
+    assert_eq!(verdict.counters.node_refs.len(), 3);
+    assert!(verdict.retired.is_empty());
+}
+
+/// Proves: CAPI-31.
+#[test]
+fn ready_replicas_count_ready_nodes() {
+    let verdict = decide(&settled(
+        3,
+        vec![node(1, true), node(2, false), node(3, true)],
+    ));
+    assert_eq!(verdict.counters.ready, Some(2));
+    assert_eq!(verdict.counters.available, Some(2));
+    assert_eq!(verdict.counters.replicas, Some(3));
+    assert_eq!(status(&verdict, ConditionType::MachinesReady).0, "False");
+}
+
+/// Proves: CAPI-33.
+#[test]
+fn a_node_ready_for_less_than_min_ready_seconds_is_ready_but_not_available() {
+    let young = Arc::new(NodeFact {
+        ready_since: Some(now() - SignedDuration::from_secs(20)),
+        ..(*node(1, true)).clone()
+    });
+    let mut facts = settled(1, vec![young]);
+    facts.min_ready_seconds = 30;
+    let verdict = decide(&facts);
+    assert_eq!(
+        (verdict.counters.ready, verdict.counters.available),
+        (Some(1), Some(0))
+    );
+    assert_eq!(verdict.recheck, Some(SignedDuration::from_secs(10)));
+}
+
+#[test]
+fn an_unreachable_workload_cluster_changes_no_counter_and_no_list() {
+    let mut facts = settled(3, three());
+    facts.previous.ready = Some(3);
+    facts.nodes = Nodes::Unknown("away".to_owned());
+    infra(&mut facts).provider_ids.push(id(4));
+    let verdict = decide(&facts);
+    assert_eq!(verdict.provider_ids, None);
+    assert_eq!(verdict.counters.ready, Some(3));
+    assert_eq!(verdict.counters.node_refs.len(), 3);
+    assert_eq!(
+        status(&verdict, ConditionType::MachinesReady),
+        ("Unknown", "ReadyUnknown".into())
+    );
+}
+
+#[test]
+fn an_unreadable_infrastructure_object_concludes_nothing() {
+    let mut facts = settled(3, three());
+    facts.infrastructure = Infrastructure::Unreadable("away".to_owned());
+    let verdict = decide(&facts);
+    assert!(verdict.provisioned, "the last known value stays");
+    assert_eq!(verdict.provider_ids, None);
+    assert!(verdict.retired.is_empty());
+    assert_eq!(
+        status(&verdict, ConditionType::InfrastructureReady).0,
+        "Unknown"
+    );
+}
+
+#[test]
+fn a_list_whose_nodes_are_late_keeps_the_old_references() {
+    let mut facts = settled(1, vec![node(1, true)]);
+    infra(&mut facts).provider_ids = vec![id(9)];
+    let verdict = decide(&facts);
+    assert_eq!(verdict.provider_ids, Some(vec![id(9)]));
+    assert_eq!(verdict.counters.node_refs.len(), 1);
+    assert_eq!(verdict.counters.ready, Some(0));
+}
+
+#[test]
+fn a_version_change_rolls_out_until_no_old_kubelet_is_left() {
+    let mut facts = settled(3, three());
+    facts.version = Some("v1.35.0".to_owned());
+    let verdict = decide(&facts);
+    assert_eq!(verdict.counters.up_to_date, Some(0));
+    assert_eq!(status(&verdict, ConditionType::RollingOut).0, "True");
+    assert_eq!(status(&verdict, ConditionType::MachinesUpToDate).0, "False");
+}
+
+#[test]
+fn the_infrastructure_condition_mirrors_ready() {
+    let mut facts = settled(3, three());
+    infra(&mut facts).ready = Some((
+        "False".to_owned(),
+        "NotReady".to_owned(),
+        "ApplyJobSucceeded".to_owned(),
+    ));
+    let verdict = decide(&facts);
+    assert_eq!(
+        status(&verdict, ConditionType::InfrastructureReady),
+        ("False", "NotReady".into())
+    );
+    infra(&mut facts).ready = Some(("True".to_owned(), "Ready".to_owned(), String::new()));
+    let verdict = decide(&facts);
+    assert_eq!(
+        status(&verdict, ConditionType::InfrastructureReady).0,
+        "True"
+    );
+    assert_eq!(status(&verdict, ConditionType::Available).0, "True");
+}
