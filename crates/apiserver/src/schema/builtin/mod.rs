@@ -89,6 +89,9 @@ fn build() -> Library {
     }
     let mut definitions = generator.take_definitions(true);
     for (name, schema) in &mut definitions {
+        if is_any_json(name) {
+            schema.as_object_mut().map(|map| map.remove("type"));
+        }
         topology::annotate(name, schema);
     }
     let cells: BTreeMap<String, Arc<OnceLock<Node>>> = definitions
@@ -119,6 +122,13 @@ fn build() -> Library {
         roots,
         object_meta,
     }
+}
+
+/// Types of a definition's schema that hold any JSON, or one of two shapes; the generator calls them
+/// objects, the published documents leave their type open.
+fn is_any_json(name: &str) -> bool {
+    let own = name.strip_prefix("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.");
+    own.is_some_and(|own| own == "JSON" || own.starts_with("JSONSchemaPropsOr"))
 }
 
 /// Parses a published type: references stay shared, nothing is required.

@@ -1,0 +1,291 @@
+//! Answers: objects, lists, tables and refusals, in the encoding that was asked for.
+
+use std::io::Write as _;
+
+use axum::body::Body;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+use super::call::Call;
+use crate::convert;
+use crate::table::{self, IncludeObject};
+use crate::request::accept::{Discovery, Form, Wish};
+use crate::status_error::{Failure, Outcome};
+use crate::store::Record;
+
+/// Answers shorter than this are not worth compressing: the bound of a genuine server.
+const GZIP_FROM: usize = 128 * 1024;
+
+impl Wish {
+    /// A plain object in JSON.
+    pub(crate) const JSON: Self = Self {
+        form: Form::Object,
+        yaml: false,
+    };
+}
+
+fn bytes(status: u16, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, private"),
+    );
+    response
+}
+
+/// A value in the wished encoding.
+pub(crate) fn value(status: u16, value: &Value, wish: Wish) -> Response<Body> {
+    if wish.yaml
+        && let Ok(text) = serde_saphyr::to_string(value)
+    {
+        return bytes(status, "application/yaml", text);
+    }
+    let text = serde_json::to_vec(value).expect("a JSON value always serialises");
+    bytes(status, "application/json", text)
+}
+
+/// Text of a health endpoint.
+pub(crate) fn plain_text(text: &'static str) -> Response<Body> {
+    bytes(200, "text/plain; charset=utf-8", text)
+}
+
+/// Aggregated discovery, with the media type that tells its version.
+pub(crate) fn aggregated(document: &Value, shape: Discovery) -> Response<Body> {
+    let content_type = match shape {
+        Discovery::AggregatedV2Beta1 => {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        }
+        _ => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    };
+    let text = serde_json::to_vec(document).expect("a JSON value always serialises");
+    let mut response = bytes(200, content_type, text);
+    response
+        .headers_mut()
+        .insert(header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+/// A refusal.
+pub(crate) fn failure(failure: &Failure) -> Response<Body> {
+    let mut response = value(failure.code, &failure.status(), Wish::JSON);
+    if let Some(seconds) = failure
+        .details
+        .get("retryAfterSeconds")
+        .and_then(Value::as_u64)
+    {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// One object in the wished form.
+pub(crate) fn object(call: &Call, status: u16, record: &Record) -> Response<Body> {
+    match call.wish.form {
+        Form::Object if !call.wish.yaml => bytes(
+            status,
+            "application/json",
+            convert::text(record, &call.served),
+        ),
+        Form::Object => value(status, &convert::value(record, &call.served), call.wish),
+        Form::Table => {
+            let object = convert::value(record, &call.served);
+            let revision = record.revision.to_string();
+            value(status, &table(call, &[object], &revision), call.wish)
+        }
+        Form::Metadata => value(
+            status,
+            &metadata(&convert::value(record, &call.served)),
+            call.wish,
+        ),
+    }
+}
+
+/// A table of objects.
+pub(crate) fn table(call: &Call, objects: &[Value], revision: &str) -> Value {
+    let include = include(&call.options.include_object);
+    let columns = &call.served.version().columns;
+    let mut table = table::render(columns, objects, include, call.instance.now());
+    table["metadata"]["resourceVersion"] = revision.into();
+    table
+}
+
+/// What the rows of a table carry of their objects.
+pub(crate) fn include(option: &str) -> IncludeObject {
+    IncludeObject::from_query(option).unwrap_or_default()
+}
+
+/// `PartialObjectMetadata` of an object.
+pub(crate) fn metadata(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object.get("metadata"),
+    })
+}
+
+/// Where a list stands: its revision, and how it goes on.
+pub(crate) struct ListMeta {
+    pub(crate) revision: u64,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+impl ListMeta {
+    fn value(&self) -> Value {
+        let mut meta = json!({"resourceVersion": self.revision.to_string()});
+        if let Some(token) = &self.continue_token {
+            meta["continue"] = token.as_str().into();
+        }
+        if let Some(remaining) = self.remaining {
+            meta["remainingItemCount"] = remaining.into();
+        }
+        meta
+    }
+}
+
+/// A list in the wished form.
+pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Response<Body> {
+    let values = || -> Vec<Value> {
+        records
+            .iter()
+            .map(|record| convert::value(record.as_ref(), &call.served))
+            .collect()
+    };
+    match call.wish.form {
+        Form::Object if !call.wish.yaml => {
+            bytes(200, "application/json", list_text(call, meta, records))
+        }
+        Form::Object => {
+            let list = json!({
+                "kind": call.served.kind.list_kind, "apiVersion": call.served.api_version(),
+                "metadata": meta.value(), "items": values(),
+            });
+            value(200, &list, call.wish)
+        }
+        Form::Table => {
+            let mut table = table(call, &values(), &meta.revision.to_string());
+            table["metadata"] = meta.value();
+            value(200, &table, call.wish)
+        }
+        Form::Metadata => {
+            let items: Vec<Value> = values().iter().map(metadata).collect();
+            let list = json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                "metadata": meta.value(), "items": items,
+            });
+            value(200, &list, call.wish)
+        }
+    }
+}
+
+/// The list as text: the stored texts, joined.
+fn list_text(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Vec<u8> {
+    let size: usize = records
+        .iter()
+        .map(|record| record.as_ref().json.len() + 1)
+        .sum();
+    let mut text = Vec::with_capacity(size + 256);
+    let head = format!(
+        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
+        json!(call.served.kind.list_kind),
+        json!(call.served.api_version()),
+        meta.value()
+    );
+    text.extend_from_slice(head.as_bytes());
+    for (index, record) in records.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(&convert::text(record.as_ref(), &call.served));
+    }
+    text.extend_from_slice(b"]}");
+    text
+}
+
+/// The success `Status` of a delete that leaves nothing behind.
+pub(crate) fn deleted(call: &Call, record: &Record) -> Response<Body> {
+    let mut details = json!({
+        "name": call.name(), "kind": call.served.kind.plural, "uid": &*record.uid,
+    });
+    if !call.served.kind.group.is_empty() {
+        details["group"] = call.served.kind.group.as_str().into();
+    }
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "details": details,
+    });
+    value(
+        200,
+        &status,
+        Wish {
+            form: Form::Object,
+            ..call.wish
+        },
+    )
+}
+
+/// A stream of chunks: the body of a watch.
+pub(crate) fn stream(
+    chunks: impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
+) -> Response<Body> {
+    bytes(200, "application/json", Body::from_stream(chunks))
+}
+
+/// Whether the client takes gzip.
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let header = headers
+        .get(header::ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok());
+    header
+        .unwrap_or_default()
+        .split(',')
+        .any(|name| name.trim().split(';').next() == Some("gzip"))
+}
+
+/// Compresses a long answer whose length is known; a stream goes out as it comes.
+pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
+    use http_body::Body as _;
+    let length = response
+        .body()
+        .size_hint()
+        .exact()
+        .and_then(|n| usize::try_from(n).ok());
+    if length.is_none_or(|length| length < GZIP_FROM) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let collected = match body.collect().await {
+        Ok(collected) => collected,
+        Err(error) => return failure(&Failure::internal(error)),
+    };
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let packed = encoder
+        .write_all(&collected.to_bytes())
+        .and_then(|()| encoder.finish());
+    match packed {
+        Ok(packed) => {
+            parts
+                .headers
+                .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            parts
+                .headers
+                .append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+            Response::from_parts(parts, Body::from(packed))
+        }
+        Err(error) => failure(&Failure::internal(error)),
+    }
+}
+
+/// Turns a body that had to be an object into one.
+pub(crate) fn decoded(call: &Call) -> Outcome<Value> {
+    crate::request::body::object(&call.media_type, &call.body)
+}

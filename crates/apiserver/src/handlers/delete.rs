@@ -1,0 +1,289 @@
+//! Delete one object or a collection: finalizers, propagation, preconditions; and eviction.
+
+use axum::body::Body;
+use http::Response;
+use serde_json::{Value, json};
+
+use super::answer::{self, ListMeta};
+use super::call::Call;
+use super::list::Filter;
+use super::write::{Writing, is_gone};
+use crate::clock::stamp;
+use crate::convert;
+use crate::object::{self, meta_mut};
+use crate::registry::Behaviour;
+use crate::request::body;
+use crate::request::options::{Options, Preconditions};
+use crate::status_error::{Failure, Outcome};
+use crate::store::{CommitError, Expect, Key};
+
+/// Dependents must go before the object.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// Dependents must be set free before the object goes.
+pub(crate) const ORPHAN: &str = "orphan";
+/// Objects of a definition must go before the definition.
+pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// What happens to the objects that the deleted one owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+impl Propagation {
+    fn of(options: &Options) -> Outcome<Option<Self>> {
+        match (
+            options.propagation_policy.as_str(),
+            options.orphan_dependents,
+        ) {
+            ("", None) => Ok(None),
+            ("", Some(true)) | ("Orphan", None) => Ok(Some(Self::Orphan)),
+            ("", Some(false)) | ("Background", None) => Ok(Some(Self::Background)),
+            ("Foreground", None) => Ok(Some(Self::Foreground)),
+            ("Background" | "Foreground" | "Orphan", Some(_)) => Err(invalid(
+                "[]: Invalid value: orphanDependents and propagationPolicy cannot be both set",
+            )),
+            (other, _) => Err(invalid(&format!(
+                "propagationPolicy: Unsupported value: {other:?}: supported values: \
+                 \"Background\", \"Foreground\", \"Orphan\""
+            ))),
+        }
+    }
+}
+
+fn invalid(what: &str) -> Failure {
+    let message = format!("DeleteOptions.meta.k8s.io \"\" is invalid: {what}");
+    Failure::new(422, "Invalid", message)
+}
+
+/// Deletes the named object.
+pub(crate) async fn delete(call: &Call) -> Outcome<Response<Body>> {
+    let (options, preconditions) = read_options(call, &call.body, &call.media_type)?;
+    let propagation = Propagation::of(&options)?;
+    let warn = |text| call.warn(text);
+    let writing = Writing {
+        dry_run: options.dry_run,
+        ..Writing::of(call, &warn)
+    };
+    match begin(&writing, &call.key(), propagation, &preconditions).await? {
+        Deleted::Gone(record) if !call.served.kind.returns_deleted_object() => {
+            Ok(answer::deleted(call, &record))
+        }
+        Deleted::Gone(record) | Deleted::Waiting(record) => Ok(answer::object(call, 200, &record)),
+    }
+}
+
+fn read_options(
+    call: &Call,
+    bytes: &bytes::Bytes,
+    media_type: &str,
+) -> Outcome<(Options, Preconditions)> {
+    let mut options = call.options.clone();
+    let preconditions = if bytes.is_empty() {
+        Preconditions::default()
+    } else {
+        options.merge_delete_body(&body::object(media_type, bytes)?)?
+    };
+    Ok((options, preconditions))
+}
+
+/// What a delete has done.
+pub(crate) enum Deleted {
+    Gone(std::sync::Arc<crate::store::Record>),
+    /// Finalizers hold the object.
+    Waiting(std::sync::Arc<crate::store::Record>),
+}
+
+/// Removes the object, or marks it as being deleted when finalizers hold it.
+pub(crate) async fn begin(
+    writing: &Writing<'_>,
+    key: &Key,
+    propagation: Option<Propagation>,
+    preconditions: &Preconditions,
+) -> Outcome<Deleted> {
+    let kind = &writing.served.kind;
+    loop {
+        let live = writing.instance.latest(key);
+        let live = live.ok_or_else(|| Failure::not_found(kind, &key.name))?;
+        let old = live.value();
+        check_preconditions(writing, key, &old, preconditions)?;
+        let new = marked(writing, &old, propagation);
+        let outcome = if is_gone(kind.behaviour, &new) {
+            writing.remove(key, live.revision).await.map(Deleted::Gone)
+        } else if new == old {
+            writing
+                .instance
+                .settled()
+                .await
+                .map_err(Failure::internal)?;
+            return Ok(Deleted::Waiting(live));
+        } else if writing.dry_run {
+            return Ok(Deleted::Waiting(live));
+        } else {
+            let expect = Expect::Revision(live.revision);
+            writing
+                .instance
+                .commit(key, expect, Some(new))
+                .await
+                .map(Deleted::Waiting)
+        };
+        match outcome {
+            Ok(deleted) => return Ok(deleted),
+            Err(CommitError::Conflict) => {}
+            Err(error) => return Err(Failure::internal(error)),
+        }
+    }
+}
+
+fn check_preconditions(
+    writing: &Writing<'_>,
+    key: &Key,
+    old: &Value,
+    preconditions: &Preconditions,
+) -> Outcome<()> {
+    let kind = &writing.served.kind;
+    if let Some(uid) = preconditions
+        .uid
+        .as_deref()
+        .filter(|uid| *uid != object::uid(old))
+    {
+        let why = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            object::uid(old)
+        );
+        return Err(Failure::conflict(kind, &key.name, &why));
+    }
+    let current = object::meta_str(old, "resourceVersion");
+    if let Some(wanted) = preconditions
+        .resource_version
+        .as_deref()
+        .filter(|wanted| *wanted != current)
+    {
+        let why = format!(
+            "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in \
+             object meta: {current}"
+        );
+        return Err(Failure::conflict(kind, &key.name, &why));
+    }
+    if kind.behaviour == Behaviour::Namespace
+        && matches!(key.name.as_str(), "default" | "kube-system" | "kube-public")
+    {
+        return Err(Failure::forbidden(
+            kind,
+            &key.name,
+            "this namespace may not be deleted",
+        ));
+    }
+    Ok(())
+}
+
+/// The object with its deletion under way.
+fn marked(writing: &Writing<'_>, old: &Value, propagation: Option<Propagation>) -> Value {
+    let behaviour = writing.served.kind.behaviour;
+    let mut new = old.clone();
+    let mut finalizers: Vec<String> = object::finalizers(old)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    if let Some(propagation) = propagation {
+        finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
+        match propagation {
+            Propagation::Background => {}
+            Propagation::Foreground => finalizers.push(FOREGROUND.into()),
+            Propagation::Orphan => finalizers.push(ORPHAN.into()),
+        }
+    }
+    if behaviour == Behaviour::CustomResourceDefinition
+        && !object::is_deleting(old)
+        && !finalizers.iter().any(|finalizer| finalizer == CRD_CLEANUP)
+    {
+        finalizers.push(CRD_CLEANUP.into());
+    }
+    object::set_finalizers(&mut new, &finalizers);
+    if !object::is_deleting(old) {
+        let meta = meta_mut(&mut new);
+        meta.insert(
+            "deletionTimestamp".into(),
+            stamp(writing.instance.now()).into(),
+        );
+        meta.insert("deletionGracePeriodSeconds".into(), 0.into());
+        if let Some(generation) = meta.get("generation").and_then(Value::as_i64) {
+            meta.insert("generation".into(), (generation + 1).into());
+        }
+        if behaviour == Behaviour::Namespace {
+            new["status"]["phase"] = "Terminating".into();
+        }
+    }
+    new
+}
+
+/// Deletes every object of the collection that the selectors accept.
+pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
+    let (options, _) = read_options(call, &call.body, &call.media_type)?;
+    let propagation = Propagation::of(&options)?;
+    let filter = Filter::of(call)?;
+    let shelf = &call.served.kind.shelf;
+    let snapshot = call
+        .instance
+        .space()
+        .list(shelf, call.target.namespace.as_deref());
+    let warn = |text| call.warn(text);
+    let writing = Writing {
+        dry_run: options.dry_run,
+        ..Writing::of(call, &warn)
+    };
+    let mut items = Vec::new();
+    for ((namespace, name), record) in &snapshot.records {
+        if !filter.accepts(namespace, name, record) {
+            continue;
+        }
+        let key = Key {
+            shelf: shelf.clone(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+        };
+        match begin(&writing, &key, propagation, &Preconditions::default()).await {
+            Ok(Deleted::Gone(record) | Deleted::Waiting(record)) => items.push(record),
+            // Someone else was faster: gone is gone.
+            Err(failure) if failure.code == 404 => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let revision = call.instance.space().revision();
+    let meta = ListMeta {
+        revision,
+        continue_token: None,
+        remaining: None,
+    };
+    Ok(answer::list(call, &meta, &items))
+}
+
+/// Evicts a pod: a delete that disruption budgets can refuse.
+pub(crate) async fn evict(call: &Call) -> Outcome<Response<Body>> {
+    let eviction = answer::decoded(call)?;
+    let pod = convert::value(&*call.current()?, &call.served);
+    let mut options = call.options.clone();
+    let body = eviction
+        .get("deleteOptions")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
+    let preconditions = options.merge_delete_body(&body)?;
+    let finished = matches!(
+        object::text(&pod, &["status", "phase"]),
+        "Succeeded" | "Failed" | "Pending"
+    );
+    if !finished && !object::is_deleting(&pod) {
+        crate::disruption::check(&call.instance, &pod)?;
+    }
+    let propagation = Propagation::of(&options)?;
+    let warn = |text| call.warn(text);
+    let writing = Writing {
+        dry_run: options.dry_run,
+        ..Writing::of(call, &warn)
+    };
+    begin(&writing, &call.key(), propagation, &preconditions).await?;
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    Ok(answer::value(201, &status, call.wish))
+}

@@ -1,0 +1,192 @@
+//! From an HTTP request to an answer: one file a verb.
+//!
+//! In: a request and the instance it is for. Out: always an answer; a refusal is a `Status`.
+
+mod answer;
+mod call;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod patch;
+mod reviews;
+mod scale;
+mod update;
+mod watch;
+mod write;
+
+pub(crate) use delete::{
+    CRD_CLEANUP, Deleted, FOREGROUND, ORPHAN, Propagation, begin as delete_begin,
+};
+pub(crate) use reviews::REVIEWS;
+pub(crate) use write::Writing;
+
+use axum::body::Body;
+use http::{Method, Request, Response};
+
+use crate::discovery;
+use crate::instance::Instance;
+use crate::journal::WriteRequest;
+use crate::request::accept::{Discovery, Wish};
+use crate::request::path::{self, Route, Target};
+use crate::status_error::{Failure, Outcome};
+use call::Call;
+
+/// Answers one request.
+pub(crate) async fn handle(instance: &Instance, request: Request<Body>) -> Response<Body> {
+    let gzip = answer::takes_gzip(request.headers());
+    let response = match route(instance, request).await {
+        Ok(response) => response,
+        Err(failure) => answer::failure(&failure),
+    };
+    if gzip {
+        answer::compress(response).await
+    } else {
+        response
+    }
+}
+
+/// Answers a request that reached no instance.
+pub(crate) fn refuse(failure: &Failure) -> Response<Body> {
+    answer::failure(failure)
+}
+
+async fn route(instance: &Instance, request: Request<Body>) -> Outcome<Response<Body>> {
+    let route = path::parse(request.uri().path()).ok_or_else(Failure::no_such_path)?;
+    let target = match route {
+        Route::Object(target) => target,
+        other => return service(instance, &other, &request),
+    };
+    if let Some(review) = reviews::review(&target) {
+        return reviews::answer(review, instance, request).await;
+    }
+    resource(instance, target, request).await
+}
+
+/// The endpoints that are about the server itself.
+fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outcome<Response<Body>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let message = "the server does not allow this method on the requested resource";
+        return Err(Failure::new(405, "MethodNotAllowed", message));
+    }
+    let registry = instance.registry();
+    let shape = Discovery::of(request.headers());
+    let found = match route {
+        Route::Health => return Ok(answer::plain_text("ok")),
+        Route::Root => Some(discovery::paths(&registry)),
+        Route::Version => Some(discovery::version()),
+        Route::CoreVersions if shape == Discovery::Plain => Some(discovery::core_versions()),
+        Route::Groups if shape == Discovery::Plain => Some(discovery::groups(&registry)),
+        Route::CoreVersions => {
+            return Ok(answer::aggregated(
+                &discovery::aggregated(&registry, true, shape),
+                shape,
+            ));
+        }
+        Route::Groups => {
+            return Ok(answer::aggregated(
+                &discovery::aggregated(&registry, false, shape),
+                shape,
+            ));
+        }
+        Route::Group(group) => discovery::group(&registry, group),
+        Route::Resources { group, version } => discovery::resources(&registry, group, version),
+        Route::OpenApiIndex => Some(discovery::openapi_index(&registry)),
+        Route::OpenApi { group, version } => discovery::openapi(&registry, group, version),
+        Route::Object(_) => None,
+    };
+    let wish = Wish::of(request.headers()).unwrap_or(Wish::JSON);
+    Ok(answer::value(
+        200,
+        &found.ok_or_else(Failure::no_such_path)?,
+        wish,
+    ))
+}
+
+/// What a request does to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+}
+
+impl Verb {
+    fn of(method: &Method, target: &Target, watch: bool) -> Option<Self> {
+        let named = target.name.is_some();
+        match (method.as_str(), named) {
+            ("GET" | "HEAD", true) if !watch => Some(Self::Get),
+            ("GET", true) => Some(Self::Watch),
+            ("GET" | "HEAD", false) => Some(if watch { Self::Watch } else { Self::List }),
+            ("POST", _) => Some(Self::Create),
+            ("PUT", true) => Some(Self::Update),
+            ("PATCH", true) => Some(Self::Patch),
+            ("DELETE", true) => Some(Self::Delete),
+            ("DELETE", false) => Some(Self::DeleteCollection),
+            _ => None,
+        }
+    }
+
+    /// The name of a verb that may write.
+    fn writes(self) -> Option<&'static str> {
+        match self {
+            Self::Get | Self::List | Self::Watch => None,
+            Self::Create => Some("create"),
+            Self::Update => Some("update"),
+            Self::Patch => Some("patch"),
+            Self::Delete => Some("delete"),
+            Self::DeleteCollection => Some("deletecollection"),
+        }
+    }
+}
+
+async fn resource(
+    instance: &Instance,
+    target: Target,
+    request: Request<Body>,
+) -> Outcome<Response<Body>> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let call = Call::read(instance, target, request).await?;
+    let verb = Verb::of(&method, &call.target, call.options.watch)
+        .ok_or_else(|| Failure::method_not_allowed(&call.served.kind))?;
+    let outcome = perform(verb, &call).await;
+    if let Some(verb) = verb.writes() {
+        let status = match &outcome {
+            Ok(response) => response.status().as_u16(),
+            Err(failure) => failure.code,
+        };
+        let manager = call.manager.clone();
+        instance.journal().record(WriteRequest {
+            verb,
+            path,
+            status,
+            manager,
+        });
+    }
+    outcome.map(|response| call.with_warnings(response))
+}
+
+async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
+    let subresource = call.target.subresource.as_str();
+    match (verb, subresource) {
+        (Verb::Get, "") => get::get(call),
+        (Verb::Get, "status") => get::get(call),
+        (Verb::List, "") => list::list(call),
+        (Verb::Watch, "") => watch::watch(call),
+        (Verb::Create, "") if call.target.name.is_none() => create::create(call).await,
+        (Verb::Create, "eviction") => delete::evict(call).await,
+        (Verb::Update, "scale") => scale::update(call).await,
+        (Verb::Patch, "scale") => scale::patch(call).await,
+        (Verb::Get, "scale") => scale::get(call),
+        (Verb::Update, _) => update::update(call).await,
+        (Verb::Patch, _) => patch::patch(call).await,
+        (Verb::Delete, "") => delete::delete(call).await,
+        (Verb::DeleteCollection, "") => delete::delete_collection(call).await,
+        _ => Err(Failure::method_not_allowed(&call.served.kind)),
+    }
+}

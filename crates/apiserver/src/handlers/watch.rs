@@ -1,0 +1,325 @@
+//! Watch a collection: every change once, in order, filtered so that an object that enters or
+//! leaves a selection is ADDED or DELETED.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::Response;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use super::answer;
+use super::call::Call;
+use super::list::{Filter, parse_revision};
+use crate::convert;
+use crate::request::accept::Form;
+use crate::status_error::{Failure, Outcome};
+use crate::store::{Change, Cursor, Event, Record};
+
+/// A watch without `timeoutSeconds` ends after this: the lower bound of a genuine server.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+/// The longest watch.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// How often a quiet watch says which revision it has seen: the period of a genuine server.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+
+/// Answers with the stream of changes.
+pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
+    let filter = Filter::of(call)?;
+    if call.options.send_initial_events.is_some()
+        && call.options.resource_version_match != "NotOlderThan"
+    {
+        return Err(Failure::new(
+            422,
+            "Invalid",
+            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: \
+             sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
+    }
+    let timeout = call.options.timeout_seconds.filter(|seconds| *seconds > 0);
+    let timeout = timeout
+        .map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+        .min(MAX_TIMEOUT);
+    let now = Instant::now();
+    let start = begin(call, &filter)?;
+    let watcher = Watcher {
+        encoder: Encoder::new(call),
+        instance: call.instance.clone(),
+        shelf: call.served.kind.shelf.clone(),
+        filter,
+        cursor: start.cursor,
+        ready: start.initial,
+        bookmarks: call.options.bookmarks,
+        revision: start.revision,
+        deadline: now + timeout,
+        next_bookmark: now + BOOKMARK_EVERY,
+        ended: start.ended,
+    };
+    let chunks = futures::stream::unfold(watcher, |mut watcher| async move {
+        let chunk = watcher.next().await?;
+        Some((Ok::<_, Infallible>(chunk), watcher))
+    });
+    Ok(answer::stream(chunks))
+}
+
+struct Start {
+    cursor: Option<Cursor>,
+    initial: VecDeque<Bytes>,
+    revision: u64,
+    ended: bool,
+}
+
+/// Finds where the watch starts, and what it says first.
+fn begin(call: &Call, filter: &Filter) -> Outcome<Start> {
+    let (space, shelf) = (call.instance.space(), &call.served.kind.shelf);
+    let asked = match call.options.resource_version.as_str() {
+        "" => 0,
+        text => parse_revision(text)?,
+    };
+    let initial_events = call.options.send_initial_events.unwrap_or(asked == 0);
+    let mut initial = VecDeque::new();
+    if initial_events {
+        let namespace = call.target.namespace.as_deref();
+        let (snapshot, cursor) = space.list_and_cursor(shelf, namespace);
+        let mut encoder = Encoder::new(call);
+        for ((namespace, name), record) in &snapshot.records {
+            if filter.accepts(namespace, name, record) {
+                initial.push_back(encoder.event("ADDED", record));
+            }
+        }
+        if call.options.send_initial_events == Some(true) && call.options.bookmarks {
+            initial.push_back(encoder.bookmark(snapshot.revision, true));
+        }
+        let revision = snapshot.revision;
+        return Ok(Start {
+            cursor: Some(cursor),
+            initial,
+            revision,
+            ended: false,
+        });
+    }
+    let from = if asked == 0 { space.revision() } else { asked };
+    match space.cursor(shelf, from) {
+        Ok(cursor) => Ok(Start {
+            cursor: Some(cursor),
+            initial,
+            revision: from,
+            ended: false,
+        }),
+        Err(expired) => {
+            initial.push_back(error_event(&Failure::too_old(asked, expired.oldest)));
+            Ok(Start {
+                cursor: None,
+                initial,
+                revision: from,
+                ended: true,
+            })
+        }
+    }
+}
+
+struct Watcher {
+    encoder: Encoder,
+    instance: crate::Instance,
+    shelf: Arc<str>,
+    filter: Filter,
+    cursor: Option<Cursor>,
+    ready: VecDeque<Bytes>,
+    bookmarks: bool,
+    revision: u64,
+    deadline: Instant,
+    next_bookmark: Instant,
+    ended: bool,
+}
+
+impl Watcher {
+    /// The next chunk: all events that are ready, or a bookmark; `None` ends the stream.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if !self.ready.is_empty() {
+                return Some(join(&mut self.ready));
+            }
+            if self.ended {
+                return None;
+            }
+            // Read before waiting: the log may already be ahead of the cursor.
+            self.read();
+            if self.ready.is_empty() && !self.ended {
+                self.wait().await;
+            }
+        }
+    }
+
+    /// Takes over what the log has behind the cursor.
+    fn read(&mut self) {
+        let Some(cursor) = &mut self.cursor else {
+            return;
+        };
+        match self.instance.space().events(&self.shelf, cursor) {
+            Ok((events, revision)) => {
+                for event in events {
+                    if let Some(chunk) = self.encoder.change(&event, &self.filter) {
+                        self.ready.push_back(chunk);
+                    }
+                }
+                self.revision = self.revision.max(revision);
+            }
+            Err(expired) => {
+                let failure = Failure::too_old(self.revision, expired.oldest);
+                self.ready.push_back(error_event(&failure));
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Waits for a change, a bookmark's time or the end.
+    async fn wait(&mut self) {
+        let Some(cursor) = &mut self.cursor else {
+            return;
+        };
+        let bookmark = if self.bookmarks {
+            self.next_bookmark
+        } else {
+            self.deadline
+        };
+        tokio::select! {
+            biased;
+            changed = cursor.wake.changed() => self.ended = changed.is_err(),
+            () = sleep_until(bookmark.min(self.deadline)) => {
+                let now = Instant::now();
+                if self.bookmarks && now >= self.next_bookmark {
+                    self.next_bookmark = now + BOOKMARK_EVERY;
+                    self.ready.push_back(self.encoder.bookmark(self.revision, false));
+                }
+                self.ended = now >= self.deadline;
+            }
+        }
+    }
+}
+
+fn join(ready: &mut VecDeque<Bytes>) -> Bytes {
+    if ready.len() == 1 {
+        return ready.pop_front().unwrap_or_default();
+    }
+    let size = ready.iter().map(Bytes::len).sum();
+    let mut text = Vec::with_capacity(size);
+    for chunk in ready.drain(..) {
+        text.extend_from_slice(&chunk);
+    }
+    text.into()
+}
+
+/// Writes events in the wished form.
+struct Encoder {
+    served: crate::registry::Served,
+    form: Form,
+    /// What a table needs of the call.
+    columns: ColumnsOnce,
+    include: String,
+    instance: crate::Instance,
+}
+
+/// Tables name their columns in the first event only.
+enum ColumnsOnce {
+    Due,
+    Sent,
+}
+
+impl Encoder {
+    fn new(call: &Call) -> Self {
+        Self {
+            served: call.served.clone(),
+            form: call.wish.form,
+            columns: ColumnsOnce::Due,
+            include: call.options.include_object.clone(),
+            instance: call.instance.clone(),
+        }
+    }
+
+    /// The event of one change as this watch sees it, if it sees it at all.
+    fn change(&mut self, event: &Event, filter: &Filter) -> Option<Bytes> {
+        let accepts = |record: &Arc<Record>| filter.accepts(&event.namespace, &event.name, record);
+        let before = event.before.as_ref().is_some_and(accepts);
+        let now = event.change != Change::Deleted && accepts(&event.record);
+        match (before, now) {
+            (false, true) => Some(self.event("ADDED", &event.record)),
+            (true, true) => Some(self.event("MODIFIED", &event.record)),
+            (true, false) => Some(self.event("DELETED", &self.last_seen(event))),
+            (false, false) => None,
+        }
+    }
+
+    /// What a watch says of an object that left its selection: its last selected state, stamped
+    /// with the revision of the change.
+    fn last_seen(&self, event: &Event) -> Arc<Record> {
+        match (&event.before, event.change) {
+            (Some(before), Change::Updated) => {
+                Arc::new(Record::new(before.value(), event.revision))
+            }
+            _ => event.record.clone(),
+        }
+    }
+
+    fn event(&mut self, kind: &str, record: &Record) -> Bytes {
+        if self.form == Form::Object {
+            let object = convert::text(record, &self.served);
+            let mut text = Vec::with_capacity(object.len() + 32);
+            text.extend_from_slice(b"{\"type\":\"");
+            text.extend_from_slice(kind.as_bytes());
+            text.extend_from_slice(b"\",\"object\":");
+            text.extend_from_slice(&object);
+            text.extend_from_slice(b"}\n");
+            return text.into();
+        }
+        let object = convert::value(record, &self.served);
+        let shown = if self.form == Form::Table {
+            self.table(&object, record.revision)
+        } else {
+            answer::metadata(&object)
+        };
+        line(&json!({"type": kind, "object": shown}))
+    }
+
+    fn table(&mut self, object: &Value, revision: u64) -> Value {
+        let columns = &self.served.version().columns;
+        let now = self.instance.now();
+        let include = answer::include(&self.include);
+        let mut table =
+            crate::table::render(columns, std::slice::from_ref(object), include, now);
+        table["metadata"]["resourceVersion"] = revision.to_string().into();
+        if matches!(self.columns, ColumnsOnce::Sent) {
+            table["columnDefinitions"] = Value::Null;
+        }
+        self.columns = ColumnsOnce::Sent;
+        table
+    }
+
+    fn bookmark(&self, revision: u64, initial_end: bool) -> Bytes {
+        let mut object = json!({
+            "kind": self.served.kind.kind, "apiVersion": self.served.api_version(),
+            "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+        });
+        if self.form == Form::Metadata {
+            object["kind"] = "PartialObjectMetadata".into();
+            object["apiVersion"] = "meta.k8s.io/v1".into();
+        }
+        if initial_end {
+            object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        line(&json!({"type": "BOOKMARK", "object": object}))
+    }
+}
+
+fn error_event(failure: &Failure) -> Bytes {
+    line(&json!({"type": "ERROR", "object": failure.status()}))
+}
+
+fn line(value: &Value) -> Bytes {
+    let mut text = serde_json::to_vec(value).expect("a JSON value always serialises");
+    text.push(b'\n');
+    text.into()
+}

@@ -1,0 +1,202 @@
+//! One isolated API: its objects, its kinds, its journal.
+
+use std::sync::{Arc, RwLock, Weak};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clock::{Clock, stamp};
+use crate::ids::Ids;
+use crate::journal::Journal;
+use crate::registry::{CRD_SHELF, Kind, NAMESPACE_SHELF, Registry};
+use crate::store::{CommitError, Expect, Key, Record, Space, StoreWriter};
+
+/// The namespaces that every cluster has.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// One isolated Kubernetes API inside a server. Cheap to clone.
+#[derive(Clone)]
+pub struct Instance {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    space: Arc<Space>,
+    writer: Arc<StoreWriter>,
+    registry: RwLock<Arc<Registry>>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<Ids>,
+    journal: Journal,
+}
+
+/// An instance that its own background loop does not keep alive.
+#[derive(Clone)]
+pub(crate) struct WeakInstance(Weak<Inner>);
+
+impl WeakInstance {
+    pub(crate) fn upgrade(&self) -> Option<Instance> {
+        self.0.upgrade().map(|inner| Instance { inner })
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance")
+            .field("name", &self.inner.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// Opens the instance of a space, with its system namespaces.
+    pub(crate) fn open(
+        name: &str,
+        space: Arc<Space>,
+        writer: Arc<StoreWriter>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<Ids>,
+    ) -> Result<Self, CommitError> {
+        let instance = Self {
+            inner: Arc::new(Inner {
+                name: name.to_owned(),
+                space,
+                writer,
+                registry: RwLock::new(Arc::new(Registry::new(&[]))),
+                clock,
+                ids,
+                journal: Journal::default(),
+            }),
+        };
+        instance.reload_registry();
+        for namespace in NAMESPACES {
+            instance.make_namespace(namespace)?;
+        }
+        Ok(instance)
+    }
+
+    fn make_namespace(&self, name: &str) -> Result<(), CommitError> {
+        let key = Key {
+            shelf: NAMESPACE_SHELF.into(),
+            namespace: String::new(),
+            name: name.to_owned(),
+        };
+        if self.inner.space.get(&key).is_some() {
+            return Ok(());
+        }
+        let object = json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {
+                "name": name, "uid": self.inner.ids.uid(), "creationTimestamp": self.stamp(),
+                "labels": {"kubernetes.io/metadata.name": name},
+            },
+            "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+        });
+        let (writer, space) = (&self.inner.writer, &self.inner.space);
+        match writer.commit_blocking(space, &key, Expect::Absent, Some(object)) {
+            Ok(_) | Err(CommitError::Conflict) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The instance's name: empty for the management API, else `NAMESPACE/NAME`.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The API as a service, without a socket. Every caller is trusted as the administrator.
+    pub fn router(&self) -> axum::Router {
+        let instance = self.clone();
+        axum::Router::new().fallback(move |request: axum::extract::Request| {
+            let instance = instance.clone();
+            async move { crate::handlers::handle(&instance, request).await }
+        })
+    }
+
+    /// The write requests that this instance answered.
+    pub fn journal(&self) -> &Journal {
+        &self.inner.journal
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakInstance {
+        WeakInstance(Arc::downgrade(&self.inner))
+    }
+
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        self.inner
+            .registry
+            .read()
+            .expect("no holder of this lock panics")
+            .clone()
+    }
+
+    /// Reads the definitions again.
+    pub(crate) fn reload_registry(&self) {
+        let mut registry = self
+            .inner
+            .registry
+            .write()
+            .expect("no holder of this lock panics");
+        let stored = self.inner.space.list(CRD_SHELF, None).records;
+        let definitions: Vec<Value> = stored.iter().map(|(_, record)| record.value()).collect();
+        *registry = Arc::new(Registry::new(&definitions));
+    }
+
+    pub(crate) fn space(&self) -> &Arc<Space> {
+        &self.inner.space
+    }
+
+    pub(crate) fn ids(&self) -> &Ids {
+        &self.inner.ids
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// The current time as objects carry it.
+    pub(crate) fn stamp(&self) -> String {
+        stamp(self.now())
+    }
+
+    pub(crate) fn key(kind: &Kind, namespace: Option<&str>, name: &str) -> Key {
+        Key {
+            shelf: kind.shelf.clone(),
+            namespace: namespace.unwrap_or_default().to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// An object as readers see it.
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Record>> {
+        self.inner.space.get(key)
+    }
+
+    /// An object as the next write will find it.
+    pub(crate) fn latest(&self, key: &Key) -> Option<Arc<Record>> {
+        self.inner.writer.latest(&self.inner.space, key)
+    }
+
+    /// Commits one change; a change of a definition takes effect before this returns.
+    pub(crate) async fn commit(
+        &self,
+        key: &Key,
+        expect: Expect,
+        object: Option<Value>,
+    ) -> Result<Arc<Record>, CommitError> {
+        let record = self
+            .inner
+            .writer
+            .commit(&self.inner.space, key, expect, object)
+            .await?;
+        if &*key.shelf == CRD_SHELF {
+            self.reload_registry();
+        }
+        Ok(record)
+    }
+
+    /// Returns once everything written so far is durable and visible.
+    pub(crate) async fn settled(&self) -> Result<(), CommitError> {
+        self.inner.writer.settled().await
+    }
+}

@@ -1,0 +1,58 @@
+//! The loop of an instance: what Kubernetes leaves to its controllers, as far as the API itself
+//! depends on it. Owner references, the end of a namespace, the end of a definition.
+//!
+//! In: the feed of committed changes. Out: writes on the same road that clients use. The loop
+//! keeps nothing that it cannot rebuild from the store, so a restart is an ordinary event.
+
+mod definitions;
+mod gc;
+mod namespaces;
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::instance::{Instance, WeakInstance};
+use crate::registry::{CRD_SHELF, NAMESPACE_SHELF};
+use crate::store::Event;
+use gc::Collector;
+
+/// Starts the loop on the current runtime. It ends with the instance.
+pub(crate) fn spawn(instance: &Instance) {
+    let feed = instance.space().feed();
+    let weak = instance.downgrade();
+    tokio::spawn(run(weak, feed));
+}
+
+async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<(Arc<str>, Arc<Event>)>) {
+    let mut collector = Collector::default();
+    if let Some(instance) = weak.upgrade() {
+        recover(&instance, &mut collector).await;
+    }
+    while let Some((shelf, event)) = feed.recv().await {
+        let Some(instance) = weak.upgrade() else {
+            return;
+        };
+        collector.note(&instance, &shelf, &event);
+        namespaces::note(&instance, &shelf, &event).await;
+        definitions::note(&instance, &shelf, &event).await;
+        collector.work(&instance).await;
+    }
+}
+
+/// Takes up what an earlier process left half done.
+async fn recover(instance: &Instance, collector: &mut Collector) {
+    for shelf in instance.space().shelf_names() {
+        for (place, record) in instance.space().list(&shelf, None).records {
+            collector.learn(&shelf, &place, &record.value());
+        }
+    }
+    collector.check_all();
+    for (place, _) in instance.space().list(NAMESPACE_SHELF, None).records {
+        namespaces::settle(instance, &place.1).await;
+    }
+    for (place, _) in instance.space().list(CRD_SHELF, None).records {
+        definitions::settle(instance, &place.1).await;
+    }
+    collector.work(instance).await;
+}

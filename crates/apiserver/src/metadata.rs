@@ -1,0 +1,237 @@
+//! The rules of `metadata`: names, labels, annotations, owner references and finalizers, in
+//! Kubernetes' words.
+
+use serde_json::Value;
+
+use crate::object;
+use crate::registry::{Behaviour, Kind};
+use crate::status_error::Cause;
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+    characters, '-' or '.', and must start and end with an alphanumeric character (e.g. \
+    'example.com', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric \
+    characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or \
+    '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and \
+    must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
+    '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric \
+    characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
+    'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+    '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+/// Bytes of all annotations together.
+const ANNOTATIONS: usize = 256 * 1024;
+
+fn is_word(text: &str, inner: impl Fn(u8) -> bool, edge: impl Fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|b| edge(*b))
+        && bytes.last().is_some_and(|b| edge(*b))
+        && bytes.iter().all(|b| inner(*b) || edge(*b))
+}
+
+fn lower(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn is_label(text: &str) -> bool {
+    is_word(text, |b| b == b'-', lower)
+}
+
+/// Why a text is no RFC 1123 subdomain.
+pub(crate) fn subdomain_problem(text: &str) -> Option<String> {
+    if text.len() > 253 {
+        return Some("must be no more than 253 characters".into());
+    }
+    (!text.split('.').all(is_label)).then(|| SUBDOMAIN.into())
+}
+
+fn label_problem(text: &str) -> Option<String> {
+    if text.len() > 63 {
+        return Some("must be no more than 63 characters".into());
+    }
+    (!is_label(text)).then(|| LABEL.into())
+}
+
+/// Names that may hold anything a path segment can.
+fn path_segment_problem(text: &str) -> Option<String> {
+    if matches!(text, "." | "..") {
+        return Some(format!("may not be '{text}'"));
+    }
+    let bad = ['/', '%']
+        .into_iter()
+        .find(|letter| text.contains(*letter))?;
+    Some(format!("may not contain '{bad}'"))
+}
+
+/// Why a text is no label key.
+pub(crate) fn label_key_problem(key: &str) -> Option<String> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if let Some(prefix) = prefix {
+        if prefix.is_empty() {
+            return Some("prefix part must be non-empty".into());
+        }
+        if let Some(why) = subdomain_problem(prefix) {
+            return Some(format!("prefix part {why}"));
+        }
+    }
+    if name.is_empty() {
+        return Some("name part must be non-empty".into());
+    }
+    if name.len() > 63 {
+        return Some("name part must be no more than 63 characters".into());
+    }
+    let inner = |b: u8| matches!(b, b'-' | b'_' | b'.');
+    (!is_word(name, inner, |b| b.is_ascii_alphanumeric())).then(|| QUALIFIED.into())
+}
+
+/// Why a text is no label value.
+pub(crate) fn label_value_problem(value: &str) -> Option<String> {
+    if value.len() > 63 {
+        return Some("must be no more than 63 characters".into());
+    }
+    let inner = |b: u8| matches!(b, b'-' | b'_' | b'.');
+    let fits = value.is_empty() || is_word(value, inner, |b| b.is_ascii_alphanumeric());
+    (!fits).then(|| LABEL_VALUE.into())
+}
+
+/// Whether a text can name an object of this kind.
+pub(crate) fn name_problem(kind: &Kind, name: &str) -> Option<String> {
+    match kind.behaviour {
+        Behaviour::Namespace => label_problem(name),
+        _ if kind.group == "rbac.authorization.k8s.io" => path_segment_problem(name),
+        _ => subdomain_problem(name),
+    }
+}
+
+/// Everything that is wrong with the metadata of an object that is about to be stored.
+pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let name = object::name(object);
+    if name.is_empty() {
+        causes.push(Cause::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
+    } else if let Some(why) = name_problem(kind, name) {
+        causes.push(Cause::invalid("metadata.name", &name.into(), &why));
+    }
+    let map = |field: &str| object::at(object, &["metadata", field]).and_then(Value::as_object);
+    for (key, value) in map("labels").into_iter().flatten() {
+        if let Some(why) = label_key_problem(key) {
+            causes.push(Cause::invalid(
+                "metadata.labels",
+                &key.as_str().into(),
+                &why,
+            ));
+        }
+        match value.as_str() {
+            Some(text) => {
+                if let Some(why) = label_value_problem(text) {
+                    causes.push(Cause::invalid("metadata.labels", value, &why));
+                }
+            }
+            None => causes.push(Cause::invalid("metadata.labels", value, "must be a string")),
+        }
+    }
+    let mut bytes = 0;
+    for (key, value) in map("annotations").into_iter().flatten() {
+        if let Some(why) = label_key_problem(&key.to_ascii_lowercase()) {
+            causes.push(Cause::invalid(
+                "metadata.annotations",
+                &key.as_str().into(),
+                &why,
+            ));
+        }
+        bytes += key.len() + value.as_str().map_or(0, str::len);
+        if !value.is_string() {
+            causes.push(Cause::invalid(
+                "metadata.annotations",
+                value,
+                "must be a string",
+            ));
+        }
+    }
+    if bytes > ANNOTATIONS {
+        let message = format!("Too long: may not be more than {ANNOTATIONS} bytes");
+        causes.push(Cause::new(
+            "FieldValueTooLong",
+            "metadata.annotations",
+            message,
+        ));
+    }
+    for finalizer in object::finalizers(object) {
+        if let Some(why) = label_key_problem(finalizer) {
+            causes.push(Cause::invalid(
+                "metadata.finalizers",
+                &finalizer.into(),
+                &why,
+            ));
+        }
+    }
+    causes.extend(validate_owners(object));
+    causes
+}
+
+fn validate_owners(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let list = object::at(object, &["metadata", "ownerReferences"]).and_then(Value::as_array);
+    let mut controllers = 0;
+    for (index, owner) in list.into_iter().flatten().enumerate() {
+        let path = format!("metadata.ownerReferences[{index}]");
+        for (field, detail) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            let value = object::text(owner, &[field]);
+            if value.is_empty() {
+                causes.push(Cause::invalid(
+                    &format!("{path}.{field}"),
+                    &"".into(),
+                    detail,
+                ));
+            }
+        }
+        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+            controllers += 1;
+        }
+    }
+    if controllers > 1 {
+        let value = object::at(object, &["metadata", "ownerReferences"]).cloned();
+        let detail = "Only one reference can have Controller set to true";
+        let value = value.unwrap_or_default();
+        causes.push(Cause::invalid("metadata.ownerReferences", &value, detail));
+    }
+    causes
+}
+
+/// What an update may not change, checked against the stored object.
+pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if object::is_deleting(old) {
+        let known = object::finalizers(old);
+        let added: Vec<&str> = object::finalizers(new)
+            .into_iter()
+            .filter(|f| !known.contains(f))
+            .collect();
+        if !added.is_empty() {
+            let detail = format!(
+                "no new finalizers can be added if the object is being deleted, found new \
+                 finalizers []string{{{}}}",
+                added
+                    .iter()
+                    .map(|f| format!("{f:?}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            );
+            causes.push(Cause::forbidden("metadata.finalizers", &detail));
+        }
+    }
+    causes
+}

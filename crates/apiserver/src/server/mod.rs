@@ -1,0 +1,188 @@
+//! A server: one store, the management instance and any number of workload instances.
+
+mod authority;
+mod kubeconfig;
+mod serving;
+
+pub use authority::CredentialError;
+pub use serving::{ServeError, Serving};
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::clock::{Clock, SystemClock};
+use crate::ids::Ids;
+use crate::instance::Instance;
+use crate::lifecycle;
+use crate::store::{Store, StoreError};
+use authority::Authority;
+
+/// The name of the management instance.
+const MANAGEMENT: &str = "";
+
+/// Why a server could not be built. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The store could not be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Keys and certificates could not be read or made.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    /// The loops of a server need a tokio runtime.
+    #[error("an API server must be built inside a tokio runtime: call `build` from async code")]
+    NoRuntime,
+    /// The first write failed.
+    #[error("the store cannot be written: {0}; check the free space of its disk")]
+    FirstWrite(String),
+}
+
+/// What a server is made of. See [`ApiServer::builder`].
+#[derive(Clone)]
+pub struct Builder {
+    data_dir: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
+    seed: Option<u64>,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("data_dir", &self.data_dir)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Keeps objects, keys and certificates in this folder; without it they live in memory.
+    #[must_use]
+    pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(path.into());
+        self
+    }
+
+    /// Takes the time from `clock` instead of the machine.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes uids and generated names repeatable.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Opens the store and starts the loops of every instance in it.
+    pub fn build(self) -> Result<ApiServer, BuildError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(BuildError::NoRuntime);
+        }
+        let store = match &self.data_dir {
+            Some(folder) => Store::open(folder)?,
+            None => Store::in_memory(),
+        };
+        let authority = Authority::open(self.data_dir.as_deref())?;
+        let seed = self.seed.unwrap_or_else(|| fastrand::u64(..));
+        let server = ApiServer {
+            inner: Arc::new(Inner {
+                ids: Arc::new(Ids::new(seed)),
+                clock: self.clock,
+                instances: Mutex::new(HashMap::new()),
+                store,
+                authority,
+            }),
+        };
+        for name in server.inner.store.space_names() {
+            server.open(&name)?;
+        }
+        server.open(MANAGEMENT)?;
+        Ok(server)
+    }
+}
+
+/// An embedded Kubernetes API server. Cheap to clone; it stops when the last clone, instance and
+/// router is dropped.
+#[derive(Clone)]
+pub struct ApiServer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    authority: Authority,
+    clock: Arc<dyn Clock>,
+    ids: Arc<Ids>,
+    instances: Mutex<HashMap<String, Instance>>,
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer").finish_non_exhaustive()
+    }
+}
+
+impl ApiServer {
+    /// Starts with a server in memory, on the machine's clock, with random identifiers.
+    pub fn builder() -> Builder {
+        Builder {
+            data_dir: None,
+            clock: Arc::new(SystemClock),
+            seed: None,
+        }
+    }
+
+    /// The management API, served at `/`.
+    pub fn management(&self) -> Instance {
+        self.instance(MANAGEMENT)
+    }
+
+    /// The isolated API of this name, made when absent. A name has the form `NAMESPACE/NAME`; it
+    /// is served at `/clusters/NAMESPACE/NAME`.
+    pub fn instance(&self, name: &str) -> Instance {
+        self.open(name)
+            .expect("a store that was built takes the four namespaces of an instance")
+    }
+
+    /// The instance of this name, if it was ever made.
+    pub fn existing_instance(&self, name: &str) -> Option<Instance> {
+        self.instances().get(name).cloned()
+    }
+
+    fn instances(&self) -> std::sync::MutexGuard<'_, HashMap<String, Instance>> {
+        self.inner
+            .instances
+            .lock()
+            .expect("no holder of this lock panics")
+    }
+
+    fn open(&self, name: &str) -> Result<Instance, BuildError> {
+        let mut instances = self.instances();
+        if let Some(instance) = instances.get(name) {
+            return Ok(instance.clone());
+        }
+        let inner = &self.inner;
+        let (space, writer) = (inner.store.space(name), inner.store.writer());
+        let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
+        let instance = Instance::open(name, space, writer, clock, ids)
+            .map_err(|error| BuildError::FirstWrite(error.to_string()))?;
+        lifecycle::spawn(&instance);
+        instances.insert(name.to_owned(), instance.clone());
+        Ok(instance)
+    }
+
+    /// Serves every instance over TLS. Only loopback addresses are taken; port 0 takes a free one.
+    pub async fn serve(&self, address: SocketAddr) -> Result<Serving, ServeError> {
+        serving::start(self.clone(), address).await
+    }
+
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.inner.authority
+    }
+}

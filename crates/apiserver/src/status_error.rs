@@ -1,0 +1,268 @@
+//! Every refusal, in Kubernetes' own words: the `Status` object that clients turn into messages.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::FieldError;
+use crate::registry::Kind;
+
+/// A refusal on its way to the client.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) details: Map<String, Value>,
+}
+
+/// Handlers return this.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// One cause of an `Invalid` answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause {
+    pub(crate) reason: String,
+    pub(crate) field: String,
+    /// The message without the field.
+    pub(crate) message: String,
+}
+
+impl Cause {
+    pub(crate) fn new(reason: &str, field: &str, message: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            field: field.into(),
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn required(field: &str, detail: &str) -> Self {
+        Self::new("FieldValueRequired", field, join("Required value", detail))
+    }
+
+    pub(crate) fn invalid(field: &str, value: &Value, detail: &str) -> Self {
+        Self::new(
+            "FieldValueInvalid",
+            field,
+            join(&format!("Invalid value: {value}"), detail),
+        )
+    }
+
+    pub(crate) fn forbidden(field: &str, detail: &str) -> Self {
+        Self::new("FieldValueForbidden", field, join("Forbidden", detail))
+    }
+
+    pub(crate) fn unsupported(field: &str, value: &Value, supported: &[&str]) -> Self {
+        let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        let message = format!(
+            "Unsupported value: {value}: supported values: {}",
+            list.join(", ")
+        );
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
+    fn text(&self) -> String {
+        if self.field.is_empty() {
+            return self.message.clone();
+        }
+        format!("{}: {}", self.field, self.message)
+    }
+}
+
+impl From<&FieldError> for Cause {
+    fn from(error: &FieldError) -> Self {
+        let text = error.to_string();
+        let message = text
+            .strip_prefix(&error.path)
+            .and_then(|rest| rest.strip_prefix(": "));
+        Self {
+            reason: error.reason().into(),
+            field: error.path.clone(),
+            message: message.unwrap_or(&text).to_owned(),
+        }
+    }
+}
+
+fn join(head: &str, detail: &str) -> String {
+    if detail.is_empty() {
+        head.to_owned()
+    } else {
+        format!("{head}: {detail}")
+    }
+}
+
+/// `widgets.example.com`, or `pods` in the core group.
+pub(crate) fn qualified(group: &str, resource: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: Map::new(),
+        }
+    }
+
+    fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
+        for (field, value) in [("group", group), ("kind", kind), ("name", name)] {
+            if !value.is_empty() {
+                self.details.insert(field.into(), value.into());
+            }
+        }
+        self
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
+        Self::not_found_in(&kind.group, &kind.plural, name)
+    }
+
+    pub(crate) fn not_found_in(group: &str, plural: &str, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", qualified(group, plural));
+        Self::new(404, "NotFound", message).about(group, plural, name)
+    }
+
+    /// A path that leads nowhere.
+    pub(crate) fn no_such_path() -> Self {
+        Self::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+    }
+
+    pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
+        let message = format!(
+            "{} {name:?} already exists",
+            qualified(&kind.group, &kind.plural)
+        );
+        Self::new(409, "AlreadyExists", message).about(&kind.group, &kind.plural, name)
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            qualified(&kind.group, &kind.plural)
+        );
+        Self::new(409, "Conflict", message).about(&kind.group, &kind.plural, name)
+    }
+
+    /// The optimistic lock failed.
+    pub(crate) fn stale(kind: &Kind, name: &str) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version \
+                   and try again";
+        Self::conflict(kind, name, why)
+    }
+
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!(
+            "{} {name:?} is forbidden: {why}",
+            qualified(&kind.group, &kind.plural)
+        );
+        Self::new(403, "Forbidden", message).about(&kind.group, &kind.plural, name)
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        let texts: Vec<String> = causes.iter().map(Cause::text).collect();
+        let mut message = format!(
+            "{} {name:?} is invalid: ",
+            qualified(&kind.group, &kind.kind)
+        );
+        match texts.as_slice() {
+            [one] => message.push_str(one),
+            many => {
+                let _ = write!(message, "[{}]", many.join(", "));
+            }
+        }
+        Self::new(422, "Invalid", message)
+            .about(&kind.group, &kind.kind, name)
+            .with_causes(causes)
+    }
+
+    pub(crate) fn with_causes(mut self, causes: &[Cause]) -> Self {
+        let causes = causes.iter().map(
+            |cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}),
+        );
+        self.details
+            .insert("causes".into(), Value::Array(causes.collect()));
+        self
+    }
+
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// A watch asked for a revision that the log no longer reaches.
+    pub(crate) fn too_old(asked: u64, oldest: u64) -> Self {
+        Self::expired(format!("too old resource version: {asked} ({oldest})"))
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    pub(crate) fn method_not_allowed(kind: &Kind) -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).about(&kind.group, &kind.plural, "")
+    }
+
+    pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn not_acceptable() -> Self {
+        let message = "only the following media types are accepted: application/json, \
+                       application/yaml";
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    pub(crate) fn too_many_requests(message: impl Into<String>, retry_seconds: u64) -> Self {
+        let mut failure = Self::new(429, "TooManyRequests", message);
+        if retry_seconds > 0 {
+            failure
+                .details
+                .insert("retryAfterSeconds".into(), retry_seconds.into());
+        }
+        failure
+    }
+
+    pub(crate) fn too_large() -> Self {
+        let message = "Request entity too large: limit is 3145728";
+        Self::new(413, "RequestEntityTooLarge", message)
+    }
+
+    pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
+        Self::new(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {message}"),
+        )
+    }
+
+    /// The `Status` object.
+    pub(crate) fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code,
+        });
+        if !self.details.is_empty() {
+            status["details"] = Value::Object(self.details.clone());
+        }
+        status
+    }
+}

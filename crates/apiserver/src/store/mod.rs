@@ -1,0 +1,101 @@
+//! The store: every object of every instance, served from memory, durable when given a folder.
+//!
+//! In: compare-and-swap commits of one object each. Out: snapshots, lists and watch events.
+//!
+//! Invariants:
+//! * revisions grow by one a commit, across all instances, and never repeat after a restart;
+//! * readers see a commit only once it is durable, and a commit is acknowledged only once readers
+//!   see it; writers compare against the newest commit, durable or not;
+//! * in memory mode nothing blocks and no thread is started, so that virtual time can be paused.
+
+mod disk;
+mod record;
+mod shelf;
+mod space;
+mod writer;
+
+pub(crate) use record::Record;
+pub(crate) use shelf::{Change, Event};
+pub(crate) use space::{Cursor, Snapshot, Space};
+pub(crate) use writer::{CommitError, Expect};
+
+pub use disk::StoreError;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use writer::Writer;
+
+/// Where one object lives inside an instance.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    /// The shelf: `pods`, or `widgets.example.com`.
+    pub(crate) shelf: Arc<str>,
+    /// Empty for cluster-scoped objects.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// All spaces of one server.
+pub(crate) struct Store {
+    writer: Arc<Writer>,
+    spaces: RwLock<HashMap<String, Arc<Space>>>,
+    making: Mutex<()>,
+}
+
+impl Store {
+    /// A store that lives as long as the process.
+    pub(crate) fn in_memory() -> Self {
+        Self::with(Arc::new(Writer::in_memory()), HashMap::new())
+    }
+
+    /// Opens the store in `folder`, or makes it there.
+    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
+        let (disk, loaded) = disk::Disk::open(folder)?;
+        let writer = Writer::on_disk(disk, loaded.revision);
+        let mut spaces: HashMap<String, Arc<Space>> = HashMap::new();
+        for (space, key, record) in loaded.records {
+            let space = spaces
+                .entry(space.clone())
+                .or_insert_with(|| Arc::new(Space::new(&space, loaded.revision)));
+            space.load(&key, record);
+        }
+        Ok(Self::with(writer, spaces))
+    }
+
+    fn with(writer: Arc<Writer>, spaces: HashMap<String, Arc<Space>>) -> Self {
+        Self {
+            writer,
+            spaces: RwLock::new(spaces),
+            making: Mutex::new(()),
+        }
+    }
+
+    /// The space of this name, made when absent.
+    pub(crate) fn space(&self, name: &str) -> Arc<Space> {
+        let read = |spaces: &HashMap<String, Arc<Space>>| spaces.get(name).cloned();
+        if let Some(space) = read(&self.spaces.read().expect("no holder of this lock panics")) {
+            return space;
+        }
+        let _making = self.making.lock().expect("no holder of this lock panics");
+        let mut spaces = self.spaces.write().expect("no holder of this lock panics");
+        let made = || Arc::new(Space::new(name, self.writer.revision()));
+        spaces.entry(name.to_owned()).or_insert_with(made).clone()
+    }
+
+    /// The names of the spaces that exist.
+    pub(crate) fn space_names(&self) -> Vec<String> {
+        let spaces = self.spaces.read().expect("no holder of this lock panics");
+        let mut names: Vec<String> = spaces.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// The one writer of all spaces.
+    pub(crate) fn writer(&self) -> Arc<Writer> {
+        self.writer.clone()
+    }
+}
+
+pub(crate) use writer::Writer as StoreWriter;

@@ -1,0 +1,334 @@
+//! The one writer: gives out revisions, keeps what is committed but not yet durable, and in disk
+//! mode gathers the commits that wait at the same time into one transaction.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::disk::{Disk, Row};
+use super::shelf::{Change, Event};
+use super::{Key, Record, Space};
+
+/// One transaction carries at most this many commits, so that the first never waits long.
+const BATCH: usize = 256;
+const CLOSED: &str = "the store is closed";
+
+/// What a commit expects of the object it replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// No object there.
+    Absent,
+    /// The object of exactly this revision.
+    Revision(u64),
+}
+
+/// Why a commit did not happen.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommitError {
+    /// Another commit came first.
+    #[error("the object has changed")]
+    Conflict,
+    /// The disk refused; nothing more can be written.
+    #[error("the store cannot write any more: {0}")]
+    Storage(String),
+}
+
+type Place = (Arc<str>, Key);
+
+/// See the module's words.
+pub(crate) struct Writer {
+    state: Mutex<State>,
+    queue: Option<mpsc::Sender<Job>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Writer {
+    /// Waits until the file is closed, so that it can be opened again at once.
+    fn drop(&mut self) {
+        self.queue = None;
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        if let Some(thread) = thread.filter(|t| t.thread().id() != std::thread::current().id()) {
+            // A panic of that thread was already reported by the runtime.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct State {
+    revision: u64,
+    /// Newest state of objects whose commit is not durable yet.
+    pending: HashMap<Place, (u64, Option<Arc<Record>>)>,
+    failed: Option<String>,
+}
+
+/// Called once the change is durable and visible, or will never be.
+type Done = Box<dyn FnOnce(Result<(), String>) + Send>;
+
+struct Job {
+    change: Option<JobChange>,
+    done: Done,
+}
+
+/// The change of a job; a job without one only waits for those before it.
+struct JobChange {
+    space: Arc<Space>,
+    key: Key,
+    event: Arc<Event>,
+}
+
+impl Writer {
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            state: Mutex::new(State::new(0)),
+            queue: None,
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Starts the thread that owns the disk.
+    pub(crate) fn on_disk(disk: Disk, revision: u64) -> Arc<Self> {
+        let (sender, receiver) = mpsc::channel();
+        let writer = Arc::new(Self {
+            state: Mutex::new(State::new(revision)),
+            queue: Some(sender),
+            thread: Mutex::new(None),
+        });
+        let weak = Arc::downgrade(&writer);
+        let thread = std::thread::Builder::new()
+            .name("apiserver-store".into())
+            .spawn(move || run(&disk, &receiver, &weak))
+            .expect("the machine can start one more thread");
+        *writer.thread.lock().expect("no holder of this lock panics") = Some(thread);
+        writer
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of this lock panics")
+    }
+
+    /// The newest revision given out.
+    pub(crate) fn revision(&self) -> u64 {
+        self.state().revision
+    }
+
+    /// The object as the next commit will find it: durable or not.
+    pub(crate) fn latest(&self, space: &Space, key: &Key) -> Option<Arc<Record>> {
+        self.state().latest(space, key)
+    }
+
+    /// Replaces, makes or (with `None`) removes one object, if it is still as expected. Returns
+    /// once the change is durable and visible: the stored object, or the removed one stamped with
+    /// the revision of its removal.
+    ///
+    /// Cancellation: the commit happens all the same; only its acknowledgement is lost.
+    pub(crate) async fn commit(
+        &self,
+        space: &Arc<Space>,
+        key: &Key,
+        expect: Expect,
+        object: Option<Value>,
+    ) -> Result<Arc<Record>, CommitError> {
+        let (done, acknowledged) = oneshot::channel();
+        // A caller that went away does not need the answer.
+        let done = Box::new(move |outcome| drop(done.send(outcome)));
+        let record = self.enqueue(space, key, expect, object, done)?;
+        acknowledged
+            .await
+            .unwrap_or_else(|_| Err(CLOSED.into()))
+            .map_err(CommitError::Storage)?;
+        Ok(record)
+    }
+
+    /// Like [`Writer::commit`], for callers outside a runtime: holds the thread for one commit.
+    pub(crate) fn commit_blocking(
+        &self,
+        space: &Arc<Space>,
+        key: &Key,
+        expect: Expect,
+        object: Option<Value>,
+    ) -> Result<Arc<Record>, CommitError> {
+        let (done, acknowledged) = mpsc::channel();
+        let done = Box::new(move |outcome| drop(done.send(outcome)));
+        let record = self.enqueue(space, key, expect, object, done)?;
+        acknowledged
+            .recv()
+            .unwrap_or_else(|_| Err(CLOSED.into()))
+            .map_err(CommitError::Storage)?;
+        Ok(record)
+    }
+
+    /// Returns once every commit begun before is durable and visible.
+    pub(crate) async fn settled(&self) -> Result<(), CommitError> {
+        let Some(queue) = &self.queue else {
+            return Ok(());
+        };
+        let (done, acknowledged) = oneshot::channel();
+        let job = Job {
+            change: None,
+            done: Box::new(move |outcome| drop(done.send(outcome))),
+        };
+        queue
+            .send(job)
+            .map_err(|_| CommitError::Storage(CLOSED.into()))?;
+        acknowledged
+            .await
+            .unwrap_or_else(|_| Err(CLOSED.into()))
+            .map_err(CommitError::Storage)
+    }
+
+    fn enqueue(
+        &self,
+        space: &Arc<Space>,
+        key: &Key,
+        expect: Expect,
+        object: Option<Value>,
+        done: Done,
+    ) -> Result<Arc<Record>, CommitError> {
+        let mut state = self.state();
+        if let Some(why) = &state.failed {
+            return Err(CommitError::Storage(why.clone()));
+        }
+        let before = state.latest(space, key);
+        let as_expected = match (expect, &before) {
+            (Expect::Absent, found) => found.is_none(),
+            (Expect::Revision(revision), Some(found)) => found.revision == revision,
+            (Expect::Revision(_), None) => false,
+        };
+        if !as_expected {
+            return Err(CommitError::Conflict);
+        }
+        let revision = state.revision + 1;
+        let Some(event) = event(key, revision, before, object) else {
+            return Err(CommitError::Conflict);
+        };
+        state.revision = revision;
+        let record = event.record.clone();
+        let Some(queue) = &self.queue else {
+            space.apply(&key.shelf, event);
+            drop(state);
+            done(Ok(()));
+            return Ok(record);
+        };
+        let kept = (event.change != Change::Deleted).then(|| record.clone());
+        state
+            .pending
+            .insert((space.name().clone(), key.clone()), (revision, kept));
+        let change = JobChange {
+            space: space.clone(),
+            key: key.clone(),
+            event,
+        };
+        if queue
+            .send(Job {
+                change: Some(change),
+                done,
+            })
+            .is_err()
+        {
+            state.failed = Some(CLOSED.into());
+            return Err(CommitError::Storage(CLOSED.into()));
+        }
+        Ok(record)
+    }
+
+    fn settle(&self, jobs: Vec<Job>, outcome: &Result<(), String>) {
+        {
+            let mut state = self.state();
+            if let Err(why) = outcome {
+                tracing::error!(error = %why, "the store cannot write any more");
+                state.failed = Some(why.clone());
+            }
+            for change in jobs.iter().filter_map(|job| job.change.as_ref()) {
+                if outcome.is_ok() {
+                    change.space.apply(&change.key.shelf, change.event.clone());
+                }
+                let place = (change.space.name().clone(), change.key.clone());
+                let newest = state.pending.get(&place).map(|(revision, _)| *revision);
+                if newest == Some(change.event.revision) {
+                    state.pending.remove(&place);
+                }
+            }
+        }
+        for job in jobs {
+            (job.done)(outcome.clone());
+        }
+    }
+}
+
+impl State {
+    fn new(revision: u64) -> Self {
+        Self {
+            revision,
+            pending: HashMap::new(),
+            failed: None,
+        }
+    }
+
+    fn latest(&self, space: &Space, key: &Key) -> Option<Arc<Record>> {
+        match self.pending.get(&(space.name().clone(), key.clone())) {
+            Some((_, record)) => record.clone(),
+            None => space.get(key),
+        }
+    }
+}
+
+/// The event of a commit; `None` for the removal of nothing.
+fn event(
+    key: &Key,
+    revision: u64,
+    before: Option<Arc<Record>>,
+    object: Option<Value>,
+) -> Option<Arc<Event>> {
+    let change = match (&before, &object) {
+        (None, Some(_)) => Change::Created,
+        (Some(_), Some(_)) => Change::Updated,
+        (Some(_), None) => Change::Deleted,
+        (None, None) => return None,
+    };
+    let object = match object {
+        Some(object) => object,
+        None => before.as_ref()?.value(),
+    };
+    Some(Arc::new(Event {
+        revision,
+        change,
+        namespace: key.namespace.as_str().into(),
+        name: key.name.as_str().into(),
+        record: Arc::new(Record::new(object, revision)),
+        before,
+    }))
+}
+
+fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, writer: &std::sync::Weak<Writer>) {
+    while let Ok(first) = queue.recv() {
+        let mut jobs = vec![first];
+        while jobs.len() < BATCH {
+            let Ok(job) = queue.try_recv() else { break };
+            jobs.push(job);
+        }
+        let changes = jobs.iter().filter_map(|job| job.change.as_ref());
+        let outcome = match changes.clone().next() {
+            Some(_) => disk
+                .commit(changes.map(row))
+                .map_err(|error| error.to_string()),
+            None => Ok(()),
+        };
+        let Some(writer) = writer.upgrade() else {
+            return;
+        };
+        writer.settle(jobs, &outcome);
+    }
+}
+
+fn row(change: &JobChange) -> Row<'_> {
+    let kept = change.event.change != Change::Deleted;
+    Row {
+        space: change.space.name(),
+        key: &change.key,
+        revision: change.event.revision,
+        json: kept.then_some(&change.event.record.json),
+    }
+}

@@ -1,0 +1,198 @@
+//! What built-in kinds do beyond being stored: their defaults, and what may not change.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use crate::object::{at, child_mut, meta_mut, name, text};
+use crate::registry::{Behaviour, Definition, Kind};
+use crate::request::Caller;
+use crate::status_error::Cause;
+
+/// Completes an object that is about to be made.
+pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
+    match kind.behaviour {
+        Behaviour::Namespace => {
+            let own = name(object).to_owned();
+            let labels = meta_mut(object)
+                .entry("labels")
+                .or_insert_with(|| json!({}));
+            labels["kubernetes.io/metadata.name"] = own.into();
+            child_mut(object, "spec").insert("finalizers".into(), json!(["kubernetes"]));
+            object["status"] = json!({"phase": "Active"});
+        }
+        Behaviour::Secret => {
+            fold_string_data(object);
+            default_text(object, "type", "Opaque");
+        }
+        Behaviour::Pod => {
+            prepare_pod(object);
+            object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"});
+        }
+        Behaviour::CustomResourceDefinition => {
+            drop_field(object, "status");
+            Definition::default(object);
+        }
+        Behaviour::CertificateSigningRequest => {
+            drop_field(object, "status");
+            let spec = child_mut(object, "spec");
+            spec.insert("username".into(), caller.name.as_str().into());
+            spec.insert("groups".into(), json!(caller.groups));
+        }
+        Behaviour::PodDisruptionBudget => drop_field(object, "status"),
+        Behaviour::Custom
+        | Behaviour::Plain
+        | Behaviour::ConfigMap
+        | Behaviour::Event
+        | Behaviour::Lease
+        | Behaviour::ServiceAccount
+        | Behaviour::Node => {}
+    }
+}
+
+/// Completes the new state of an object that exists.
+pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
+    match kind.behaviour {
+        Behaviour::Namespace => {
+            let finalizers = at(old, &["spec", "finalizers"]).cloned();
+            let spec = child_mut(object, "spec");
+            match finalizers {
+                Some(finalizers) => spec.insert("finalizers".into(), finalizers),
+                None => spec.remove("finalizers"),
+            };
+        }
+        Behaviour::Secret => {
+            fold_string_data(object);
+            let kind = text(old, &["type"]).to_owned();
+            default_text(object, "type", &kind);
+        }
+        Behaviour::Pod => prepare_pod(object),
+        Behaviour::CustomResourceDefinition => Definition::default(object),
+        Behaviour::CertificateSigningRequest => {
+            if let Some(spec) = old.get("spec") {
+                object["spec"] = spec.clone();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Everything that is wrong with an object of a built-in kind, beyond its schema.
+pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    match kind.behaviour {
+        Behaviour::Secret => {
+            for (key, value) in object
+                .get("data")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                if !value
+                    .as_str()
+                    .is_some_and(|text| STANDARD.decode(text).is_ok())
+                {
+                    let path = format!("data[{key}]");
+                    let message = "Invalid value: \"<redacted>\": must be base64 encoded";
+                    causes.push(Cause::new("FieldValueInvalid", &path, message));
+                }
+            }
+            if let Some(old) = old
+                && text(old, &["type"]) != text(object, &["type"])
+            {
+                let value = text(object, &["type"]).into();
+                causes.push(Cause::invalid("type", &value, "field is immutable"));
+            }
+            causes.extend(old.and_then(|old| immutable(object, old, &["data"])));
+        }
+        Behaviour::ConfigMap => {
+            causes.extend(old.and_then(|old| immutable(object, old, &["data", "binaryData"])));
+        }
+        Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object)),
+        _ => {}
+    }
+    causes
+}
+
+fn immutable(object: &Value, old: &Value, fields: &[&str]) -> Option<Cause> {
+    if old.get("immutable").and_then(Value::as_bool) != Some(true) {
+        return None;
+    }
+    let why = "field is immutable when `immutable` is set";
+    if object.get("immutable").and_then(Value::as_bool) != Some(true) {
+        return Some(Cause::forbidden("immutable", why));
+    }
+    let changed = fields
+        .iter()
+        .find(|field| object.get(**field) != old.get(**field))?;
+    Some(Cause::forbidden(changed, why))
+}
+
+fn drop_field(object: &mut Value, field: &str) {
+    if let Some(map) = object.as_object_mut() {
+        map.remove(field);
+    }
+}
+
+fn default_text(object: &mut Value, field: &str, value: &str) {
+    if text(object, &[field]).is_empty() && !value.is_empty() {
+        object[field] = value.into();
+    }
+}
+
+fn fold_string_data(secret: &mut Value) {
+    let Some(Value::Object(texts)) = secret.as_object_mut().and_then(|s| s.remove("stringData"))
+    else {
+        return;
+    };
+    let data = child_mut(secret, "data");
+    for (key, value) in texts {
+        let encoded = STANDARD.encode(value.as_str().unwrap_or_default());
+        data.insert(key, encoded.into());
+    }
+}
+
+fn prepare_pod(pod: &mut Value) {
+    let spec = child_mut(pod, "spec");
+    let defaults = [
+        ("restartPolicy", json!("Always")),
+        ("dnsPolicy", json!("ClusterFirst")),
+        ("schedulerName", json!("default-scheduler")),
+        ("terminationGracePeriodSeconds", json!(30)),
+        ("securityContext", json!({})),
+        ("enableServiceLinks", json!(true)),
+    ];
+    fill(spec, defaults);
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+        for container in containers
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            let image = container
+                .get("image")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let tagged = image
+                .rsplit('/')
+                .next()
+                .is_some_and(|last| last.contains(':'));
+            let latest = !tagged || image.ends_with(":latest");
+            let pull = if latest { "Always" } else { "IfNotPresent" };
+            let defaults = [
+                ("imagePullPolicy", json!(pull)),
+                ("terminationMessagePath", json!("/dev/termination-log")),
+                ("terminationMessagePolicy", json!("File")),
+                ("resources", json!({})),
+            ];
+            fill(container, defaults);
+        }
+    }
+}
+
+fn fill<const N: usize>(map: &mut Map<String, Value>, defaults: [(&str, Value); N]) {
+    for (field, value) in defaults {
+        map.entry(field).or_insert(value);
+    }
+}
