@@ -29,3 +29,16 @@ pub struct FailureDomain {
     #[schemars(length(min = 1, max = 256))]
     pub name: String,
 }
+
+/// A Kubernetes version and how many machines run it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusVersion {
+    /// Machines that run the version.
+    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// The version, such as `v1.33.2`.
+    #[schemars(length(min = 1, max = 256))]
+    pub version: String,
+}
