@@ -74,8 +74,7 @@ impl Driver {
     /// # Errors
     /// `ImageInvalid` listing the supported names.
     pub fn from_image(image: &str) -> Result<Self, Refusal> {
-        let _ = image;
-        unimplemented!("plan-pool: pool/image.rs")
+        crate::pool::image::driver(image)
     }
 
     /// Checks names, types and constraints of user variables; all problems at once.

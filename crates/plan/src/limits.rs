@@ -59,3 +59,47 @@ pub const JOB_NAME_CHARS: usize = 57;
 
 /// Characters of `spec.source.image` (captf document 1.3).
 pub const IMAGE_CHARS: usize = 512;
+
+/// Longest wait after a throttled or transient answer (AWS document, A-1).
+pub const THROTTLE_CAP_SECONDS: u32 = 60;
+
+/// How long throttling counts as nobody's failure (AWS document, A-1).
+pub const THROTTLE_GRACE_SECONDS: u32 = 300;
+
+/// Shortest wait when something else is at work on the object (AWS document, A-3).
+pub const CONTENDED_FIRST_SECONDS: u32 = 5;
+
+/// What the UID adds to it at most (AWS document, A-3: 5 to 15 s).
+pub const CONTENDED_SPREAD_SECONDS: u32 = 10;
+
+/// Wait where an operator must act: a missing right, a quota (AWS document, A-7, A-9).
+pub const OPERATOR_RETRY_SECONDS: u32 = 300;
+
+/// Wait while the cloud needs a moment for what was just made.
+/// Ours: eight tries within the two minutes of AWS document A-11.
+pub const NOT_READY_RETRY_SECONDS: u32 = 15;
+
+/// How long that is believed (AWS document, A-11, A-12).
+pub const NOT_READY_SECONDS: u32 = 120;
+
+/// Wait after a Kubernetes read or write that failed. Ours: the API server's usual restart.
+pub const KUBERNETES_RETRY_SECONDS: u32 = 15;
+
+/// Wait for objects that no watch covers: bootstrap and identity Secrets (captf document, IDN-4).
+pub const UNWATCHED_RETRY_SECONDS: u32 = 30;
+
+/// Longest time without a pass (captf document 2.15: informer resync).
+pub const RESYNC_SECONDS: u32 = 600;
+
+/// Characters of an instance id, a zone or an address (captf document 1.5).
+pub const SHORT_TEXT_CHARS: usize = 256;
+
+/// Addresses of an instance (captf document 1.5).
+pub const ADDRESSES: usize = 256;
+
+/// Characters of a resource name in `status.lastRun.drift` (captf document 1.5).
+pub const DRIFT_RESOURCE_CHARS: usize = 512;
+
+/// The same where no member is desired: only a second read is asked for (captf document, LST-9).
+/// Ours: a second, so that the two reads are two.
+pub const EMPTY_WANTED_CONFIRM_SECONDS: u32 = 1;

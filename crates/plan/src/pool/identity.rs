@@ -1,9 +1,23 @@
-//! Identities: which one, and whether it may be used (captf document 4.1).
+//! Identities: which one, and whether it may be used from the pool's namespace (captf document
+//! 4.1). Only key names are looked at here, never credential values.
+
+use std::collections::BTreeMap;
 
 use super::{
-    objects::{IdentityRef, InfraClusterObject, PoolObject},
+    findings::IdentityFinding,
+    objects::{
+        AllowedNamespaces, IdentityRef, InfraClusterObject, LabelSelector, PoolObject,
+        SelectorRequirement,
+    },
     record::Record,
+    world::{Lookup, World},
 };
+
+/// Kind of a cluster-scoped identity.
+pub const CLUSTER_IDENTITY: &str = "TerraformClusterIdentity";
+
+/// Kind of an identity that is a Secret of the pool's namespace.
+pub const LOCAL_SECRET: &str = "Secret";
 
 /// The identity a pool uses: its own, else the cluster's default, else the cluster's, else (the
 /// cluster is gone) the one of the last operation. `kind` is always filled.
@@ -21,21 +35,153 @@ pub fn resolve(
             .clone()
             .or_else(|| cluster.spec.identity_ref.clone())
     });
-    let named = named.or_else(|| {
+    let remembered = || {
         let (kind, name) = record?.identity.as_deref()?.split_once('/')?;
         Some(IdentityRef {
             kind: Some(kind.to_owned()),
             name: name.to_owned(),
         })
-    })?;
+    };
+    let named = match named {
+        Some(named) => named,
+        // A cluster that is there and names none has taken the identity away.
+        None if infra_cluster.is_none() => remembered()?,
+        None => return None,
+    };
     Some(IdentityRef {
         kind: Some(named.kind.unwrap_or_else(|| CLUSTER_IDENTITY.to_owned())),
         name: named.name,
     })
 }
 
-/// Kind of a cluster-scoped identity.
-pub const CLUSTER_IDENTITY: &str = "TerraformClusterIdentity";
+/// `TerraformClusterIdentity/aws`: how an identity is shown and remembered.
+pub fn display(reference: &IdentityRef) -> String {
+    let kind = reference.kind.as_deref().unwrap_or(CLUSTER_IDENTITY);
+    format!("{kind}/{}", reference.name)
+}
 
-/// Kind of an identity that is a Secret of the pool's namespace.
-pub const LOCAL_SECRET: &str = "Secret";
+/// Whether the resolved identity may be used.
+pub fn check(world: &World) -> IdentityFinding {
+    if let Lookup::Failed(why) = &world.infra_cluster
+        && world.pool.spec.identity_ref.is_none()
+    {
+        return IdentityFinding::CheckFailed(format!("the TerraformCluster: {why}"));
+    }
+    let Some(reference) = resolve(
+        &world.pool,
+        world.infra_cluster.found(),
+        world.record.found(),
+    ) else {
+        return IdentityFinding::NotFound(
+            "no identity: set spec.identityRef on the pool or on its TerraformCluster".to_owned(),
+        );
+    };
+    if reference.kind.as_deref() == Some(LOCAL_SECRET) {
+        return match &world.identity.secret {
+            Lookup::Found(_) => IdentityFinding::LocalSecret,
+            Lookup::Missing => IdentityFinding::SecretNotFound(format!(
+                "Secret {}/{} does not exist",
+                world.pool.metadata.namespace, reference.name
+            )),
+            Lookup::Failed(why) => IdentityFinding::CheckFailed(why.clone()),
+        };
+    }
+    check_cluster_identity(world, &display(&reference))
+}
+
+fn check_cluster_identity(world: &World, name: &str) -> IdentityFinding {
+    let identity = match &world.identity.object {
+        Lookup::Found(identity) => identity,
+        Lookup::Missing => return IdentityFinding::NotFound(format!("{name} does not exist")),
+        Lookup::Failed(why) => return IdentityFinding::CheckFailed(why.clone()),
+    };
+    let namespace = &world.pool.metadata.namespace;
+    match allowed(
+        identity.spec.allowed_namespaces.as_ref(),
+        namespace,
+        &world.identity.namespace_labels,
+    ) {
+        Ok(true) => {}
+        Ok(false) => {
+            return IdentityFinding::NamespaceNotAllowed(format!(
+                "{name} does not allow namespace {namespace}: see its spec.allowedNamespaces"
+            ));
+        }
+        Err(why) => return IdentityFinding::CheckFailed(why),
+    }
+    let source = identity.spec.secret_ref.clone().unwrap_or_default();
+    let secret = match &world.identity.secret {
+        Lookup::Found(secret) => secret,
+        Lookup::Missing => {
+            return IdentityFinding::SecretNotFound(format!(
+                "Secret {}/{} of {name} does not exist",
+                source.namespace, source.name
+            ));
+        }
+        Lookup::Failed(why) => return IdentityFinding::CheckFailed(why.clone()),
+    };
+    let mut missing: Vec<&str> = identity
+        .spec
+        .required_keys
+        .iter()
+        .filter(|key| !secret.keys.contains(*key))
+        .map(String::as_str)
+        .collect();
+    missing.sort_unstable();
+    if missing.is_empty() {
+        return IdentityFinding::Allowed;
+    }
+    IdentityFinding::CredentialsIncomplete(format!(
+        "Secret {}/{} of {name} lacks {}",
+        secret.namespace,
+        secret.name,
+        missing.join(", ")
+    ))
+}
+
+/// Whether a namespace is allowed: the union of list and selector.
+fn allowed(
+    rule: Option<&AllowedNamespaces>,
+    namespace: &str,
+    labels: &Lookup<BTreeMap<String, String>>,
+) -> Result<bool, String> {
+    let Some(rule) = rule else { return Ok(false) };
+    if rule.list.iter().any(|listed| listed == namespace) {
+        return Ok(true);
+    }
+    let Some(selector) = &rule.selector else {
+        return Ok(false);
+    };
+    if selector.match_labels.is_empty() && selector.match_expressions.is_empty() {
+        return Ok(true);
+    }
+    match labels {
+        Lookup::Found(labels) => Ok(selects(selector, labels)),
+        Lookup::Missing => Ok(false),
+        Lookup::Failed(why) => Err(why.clone()),
+    }
+}
+
+/// An unknown operator selects nothing: an invalid selector is a denial.
+fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
+    selector
+        .match_labels
+        .iter()
+        .all(|(key, value)| labels.get(key) == Some(value))
+        && selector
+            .match_expressions
+            .iter()
+            .all(|requirement| meets(requirement, labels))
+}
+
+fn meets(requirement: &SelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
+    let value = labels.get(&requirement.key);
+    let listed = || value.is_some_and(|value| requirement.values.contains(value));
+    match (requirement.operator.as_str(), requirement.values.is_empty()) {
+        ("In", false) => listed(),
+        ("NotIn", false) => !listed(),
+        ("Exists", true) => value.is_some(),
+        ("DoesNotExist", true) => value.is_none(),
+        _ => false,
+    }
+}

@@ -40,6 +40,22 @@ pub struct Inputs {
     pub autoscaling: Autoscaling,
 }
 
+impl Inputs {
+    /// The inputs as the contract writes them, with the bootstrap data: for the hash and for
+    /// checks against the contract's schema.
+    pub fn contract_json(&self) -> Secret<Value> {
+        let mut value = serde_json::to_value(self)
+            .expect("inputs are strings, whole numbers and string-keyed maps");
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert(
+                "bootstrap_data".to_owned(),
+                Value::from(self.bootstrap_data.reveal().as_str()),
+            );
+        }
+        Secret::new(value)
+    }
+}
+
 /// Merged user variables (`variablesFrom` in order, then inline), before a driver checks them.
 pub type UserVariables = Map<String, Value>;
 

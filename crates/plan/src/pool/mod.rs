@@ -4,7 +4,14 @@
 //! | --- | --- |
 //! | `world` | everything one pass reads from Kubernetes |
 //! | `objects` | the Kubernetes objects a pool reads, as plain data |
-//! | `gate` | waiting for whom, and which operation is due |
+//! | `keys` | labels, annotations, finalizers, tags |
+//! | `gate` | paused, mine, stored, waiting: what this pass does |
+//! | `findings` | what the gate found, for the conditions |
+//! | `owner` | whose pool is it |
+//! | `render` | Kubernetes objects to contract inputs |
+//! | `inputs` | the 14 contract inputs |
+//! | `variables` | user variables: merge and names |
+//! | `autoscaling` | bounds, claim and write-back |
 //! | `identity` | which identity, and whether it may be used |
 //! | `inputs` | the 14 contract inputs, validated |
 //! | `declared` | how a driver declares its user variables |
@@ -12,26 +19,52 @@
 //! | `zones` | requested, inherited and known zones |
 //! | `labels` | node label syntax and filter |
 //! | `payload` | bootstrap formats and bytes |
+//! | `inherit` | policies after inheritance |
+//! | `image` | image references, and the driver they name |
+//! | `hash` | what decides that an apply is due |
+//! | `schedule` | intervals, jitter, retries |
+//! | `operation` | which operation is due |
+//! | `deletion` | what stands between a deleting pool and its end |
+//! | `goal` | one operation with everything a driver needs |
 //! | `secret` | a value that never prints |
 //! | `members` | members, their states and addresses |
+//! | `membership` | when the published list follows what was seen |
 //! | `health` | the health verdict |
 //! | `outputs` | what a pool publishes |
+//! | `contract` | whether outputs keep the contract's limits |
+//! | `drift` | counts and names of what differs |
 //! | `record` | the durable pool record |
 //! | `action` | steps: one cloud call each, with reason and effect |
 
 pub mod action;
+pub mod autoscaling;
 pub mod capacity;
+pub mod contract;
 pub mod declared;
+mod deletion;
+pub mod drift;
+pub mod findings;
 pub mod gate;
+pub mod goal;
+pub mod hash;
 pub mod health;
 pub mod identity;
+pub mod image;
+pub mod inherit;
 pub mod inputs;
+pub mod keys;
 pub mod labels;
 pub mod members;
+pub mod membership;
 pub mod objects;
+mod operation;
 pub mod outputs;
+pub mod owner;
 pub mod payload;
 pub mod record;
+pub mod render;
+pub mod schedule;
 pub mod secret;
+pub mod variables;
 pub mod world;
 pub mod zones;

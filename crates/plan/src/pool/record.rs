@@ -67,6 +67,8 @@ pub struct History {
     pub destroy: Tries,
     /// Remediations tried since the last successful drift check.
     pub remediations: u32,
+    /// Node labels that nodes do not get, as last reported.
+    pub dropped_node_labels: Vec<String>,
 }
 
 /// Failed tries in a row.

@@ -15,6 +15,12 @@ impl<T> Secret<T> {
         Self(value)
     }
 
+    /// Another secret made from this one.
+    #[must_use]
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Secret<U> {
+        Secret(make(self.0))
+    }
+
     /// The value itself, for the one place that needs it.
     pub fn reveal(&self) -> &T {
         &self.0

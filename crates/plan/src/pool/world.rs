@@ -173,14 +173,17 @@ pub struct Memory {
     pub drift_checked_at: Option<Timestamp>,
     /// Failed reads in a row, of refreshes and drift checks.
     pub read_failures: Failures,
-    /// Since when the group's last members have been unseen (captf document, LST-9).
-    pub empty_since: Option<Timestamp>,
+    /// The group's last members are unseen: since when, and when to read again (captf document,
+    /// LST-9).
+    pub unseen: Option<Unseen>,
+    /// Whether the last sample said `pending` was counted: when that pass began.
+    pub counted_at: Option<Timestamp>,
     /// Since when the cloud has been throttling (AWS document, A-1).
     pub throttled_since: Option<Timestamp>,
-    /// Set when a step asked for another look: what is awaited, and from when on.
+    /// The running operation asked for another look, not before.
     pub look_again_at: Option<Timestamp>,
-    /// Deadline of the running operation: a task that outlives passes starts with this.
-    pub operation_started_at: Option<Timestamp>,
+    /// No operation that writes starts before.
+    pub operation_retry_at: Option<Timestamp>,
 }
 
 impl Memory {
@@ -191,12 +194,22 @@ impl Memory {
             refreshed_at: None,
             drift_checked_at: None,
             read_failures: Failures::default(),
-            empty_since: None,
+            unseen: None,
+            counted_at: None,
             throttled_since: None,
             look_again_at: None,
-            operation_started_at: None,
+            operation_retry_at: None,
         }
     }
+}
+
+/// No member was seen where some are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unseen {
+    /// First read that saw none.
+    pub since: Timestamp,
+    /// A fresh read from then on confirms it.
+    pub confirm_at: Timestamp,
 }
 
 /// Failures in a row and when to try again.

@@ -7,11 +7,27 @@
 //! | `wire` | the status as written |
 //! | `pass` | what happened in one pass |
 //! | `publication` | what one pass writes |
-//! | `fold` | pass to publication |
+//! | `fold` | pass to publication; the order of the parts below |
+//! | `draft` | the publication while it is made |
+//! | `conditions` | transition times, and what changed |
+//! | `standing` | what the gate found, as conditions |
+//! | `outcome` | how an apply or destroy went |
+//! | `reading` | what a refresh or drift check read |
+//! | `ready` | the latch, `InputsApplied`, and the summary |
+//! | `transitions` | events of changed conditions |
+//! | `requeue` | when to look again |
 
 pub mod condition;
+mod conditions;
+mod draft;
 pub mod event;
 pub mod fold;
+mod outcome;
 pub mod pass;
 pub mod publication;
+mod reading;
+mod ready;
+mod requeue;
+mod standing;
+mod transitions;
 pub mod wire;

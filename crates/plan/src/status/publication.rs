@@ -39,6 +39,9 @@ pub struct SpecWrite {
     pub provider_id: Option<String>,
     /// New `spec.providerIDList`.
     pub provider_id_list: Option<Vec<String>>,
+    /// Precondition: the status of the same publication counts on this write being the only
+    /// change of `spec` in between.
+    pub resource_version: Option<String>,
 }
 
 impl SpecWrite {
@@ -51,7 +54,17 @@ impl SpecWrite {
         if let Some(list) = &self.provider_id_list {
             spec.insert("providerIDList".into(), Value::from(list.clone()));
         }
-        (!spec.is_empty()).then(|| serde_json::json!({ "spec": spec }))
+        if spec.is_empty() {
+            return None;
+        }
+        let mut patch = serde_json::json!({ "spec": spec });
+        if let (Some(version), Some(patch)) = (&self.resource_version, patch.as_object_mut()) {
+            patch.insert(
+                "metadata".into(),
+                serde_json::json!({ "resourceVersion": version }),
+            );
+        }
+        Some(patch)
     }
 }
 

@@ -1,0 +1,152 @@
+//! Deletion (captf document 2.12): what stands between a deleting pool and its end. Needs the
+//! record only; owner, Cluster, inputs and bootstrap data may be gone.
+
+use jiff::Timestamp;
+
+use super::{
+    findings::{Findings, Hold, StateFinding},
+    gate::{self, Next, Release},
+    goal::{self, Wish},
+    identity,
+    inherit::{self, DeletionChoice},
+    keys,
+    objects::DeletionPolicy,
+    operation, owner,
+    record::{DriverRecord, Record},
+    render::{self, Rendered},
+    world::{Lookup, RecordRead, World},
+};
+use crate::{driver::Driver, status::wire::Operation};
+
+/// Decides what a deleting pool does; its finalizer is stored and it is ours.
+pub(super) fn decide(world: &World, now: Timestamp, findings: &mut Findings) -> Next {
+    let pool = &world.pool;
+    let untouched = never_applied(world);
+    if untouched && world.record == RecordRead::Missing && pool.metadata.owner_references.is_empty()
+    {
+        return Next::Release(Release::NeverApplied);
+    }
+    if findings.paused {
+        return Next::Rest;
+    }
+    if let Lookup::Failed(why) = &world.cluster {
+        // Whether the cluster is paused is not known.
+        return held(findings, Hold::Unreadable(why.clone()));
+    }
+    let state = gate::state(world);
+    findings.state = Some(state.clone());
+    if matches!(state, StateFinding::Retained(_)) {
+        return Next::Release(Release::HeldAtRetainedState);
+    }
+    if untouched
+        && !matches!(
+            state,
+            StateFinding::Corrupt(_) | StateFinding::Unreadable(_)
+        )
+    {
+        return Next::Release(Release::NeverApplied);
+    }
+    match inherit::deletion_policy(pool, &world.infra_cluster) {
+        DeletionChoice::Known(DeletionPolicy::Retain) => {
+            return Next::Release(Release::Retained);
+        }
+        DeletionChoice::Known(DeletionPolicy::Destroy) => {}
+        DeletionChoice::Unresolved => {
+            findings.policy_unresolved = true;
+            return abandoned(world).unwrap_or(Next::Rest);
+        }
+        DeletionChoice::Unreadable(why) => return held(findings, Hold::Unreadable(why)),
+    }
+    destroy(world, now, findings, &state)
+}
+
+fn held(findings: &mut Findings, hold: Hold) -> Next {
+    findings.hold = Some(hold);
+    Next::Rest
+}
+
+/// Nothing was ever applied and nothing can have been made: a record is written before the first
+/// cloud call, and a driver writes into it before that call.
+fn never_applied(world: &World) -> bool {
+    if gate::applied_before(world) {
+        return false;
+    }
+    match &world.record {
+        RecordRead::Missing => true,
+        RecordRead::Found { record, .. } => !record.applied && record.driver == DriverRecord::None,
+        RecordRead::Corrupt(_) | RecordRead::Failed(_) => false,
+    }
+}
+
+/// The annotation that gives the infrastructure up, when it names this very object.
+fn abandoned(world: &World) -> Option<Next> {
+    let pool = &world.pool.metadata;
+    (pool.annotations.get(keys::ABANDON) == Some(&pool.uid))
+        .then_some(Next::Release(Release::Abandoned))
+}
+
+fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &StateFinding) -> Next {
+    match state {
+        StateFinding::Corrupt(_) | StateFinding::Unreadable(_) => {
+            return abandoned(world).unwrap_or(Next::Rest);
+        }
+        StateFinding::NotFound
+        | StateFinding::Read(_)
+        | StateFinding::Lost
+        | StateFinding::Retained(_)
+        | StateFinding::Adopting(_) => {}
+    }
+    let identity = identity::check(world);
+    findings.identity = Some(identity.clone());
+    if !identity.usable() {
+        return abandoned(world).unwrap_or_else(|| held(findings, Hold::Identity(identity)));
+    }
+    let record = world.record.found();
+    let Some(driver) = driver(world, record) else {
+        return abandoned(world).unwrap_or(Next::Rest);
+    };
+    let rendered = if record.is_some() {
+        None
+    } else {
+        rebuilt(world)
+    };
+    let recovering = record.is_none();
+    if recovering && rendered.is_none() {
+        return abandoned(world).unwrap_or(Next::Rest);
+    }
+    let failed_before = record.is_some_and(|record| record.history.destroy.failed > 0);
+    if failed_before && let Some(release) = abandoned(world) {
+        return release;
+    }
+    let wish = Wish {
+        because: "the pool is being deleted",
+        recovering,
+        ..operation::wish(now, Operation::Destroy, driver, rendered.as_ref(), findings)
+    };
+    let goal = goal::build(world, wish);
+    if !recovering && driver.handle_from_record(&goal.context()).is_none() {
+        return Next::Release(Release::NeverApplied);
+    }
+    let memory = gate::memory(world, now);
+    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Destroy, &memory) {
+        return held(findings, hold);
+    }
+    if !operation::blocks_move(world) {
+        return Next::Prepare(Operation::Destroy);
+    }
+    Next::Go(Box::new(goal))
+}
+
+/// The record's driver; the image's when the record is lost.
+fn driver(world: &World, record: Option<&Record>) -> Option<Driver> {
+    match record.map(|record| &record.driver) {
+        Some(DriverRecord::Aws(_)) => Some(Driver::Aws),
+        Some(DriverRecord::None) | None => super::image::driver(&world.pool.spec.source.image).ok(),
+    }
+}
+
+/// Inputs to find the group by when the record is lost.
+fn rebuilt(world: &World) -> Option<Rendered> {
+    let owners = owner::check(world).ok()?;
+    render::render(world, owners).ok()
+}

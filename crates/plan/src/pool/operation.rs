@@ -1,0 +1,273 @@
+//! Which operation is due, in the order of captf document 2.15: apply (no state, inputs changed,
+//! retry, drift to remedy), then refresh, then drift check.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    findings::{ApplyReason, Findings, Hold, StateFinding},
+    gate::{self, Next},
+    goal::{self, Wish},
+    keys,
+    record::Record,
+    render::Rendered,
+    schedule::Timing,
+    world::{Memory, World},
+};
+use crate::{
+    driver::{Desired, Driver, Freshness},
+    limits,
+    status::wire::Operation,
+};
+
+/// Chooses the operation of this pass; identity and record have been found usable.
+pub(super) fn choose(
+    world: &World,
+    now: Timestamp,
+    findings: &mut Findings,
+    driver: Driver,
+    rendered: Option<&Rendered>,
+) -> Next {
+    let memory = gate::memory(world, now);
+    let record = world.record.found();
+    findings.inputs_hash = rendered.map(|it| it.hash.hash.clone());
+    findings.inputs_bytes = rendered.map(|it| it.hash.bytes);
+    if let Some(rendered) = rendered {
+        findings.apply_due = apply_due(world, record, rendered, findings, &memory);
+        if let Some(reason) = findings.apply_due {
+            match startable(world, now, findings, driver, rendered, &memory) {
+                Ok(dropped) => {
+                    return apply(world, now, findings, driver, rendered, reason, dropped);
+                }
+                Err(hold) => findings.hold = Some(hold),
+            }
+        }
+    }
+    look(world, now, findings, driver, rendered, &memory)
+}
+
+/// Why an apply is due, if it is.
+fn apply_due(
+    world: &World,
+    record: Option<&Record>,
+    rendered: &Rendered,
+    findings: &Findings,
+    memory: &Memory,
+) -> Option<ApplyReason> {
+    let Some(record) = record else {
+        return Some(if findings.state == Some(StateFinding::Lost) {
+            ApplyReason::Recovery
+        } else {
+            ApplyReason::NoState
+        });
+    };
+    match &record.inputs_hash {
+        None => return Some(ApplyReason::NoState),
+        Some(hash) if *hash != rendered.hash.hash => return Some(ApplyReason::InputsChanged),
+        Some(_) => {}
+    }
+    if record.history.apply_failed {
+        return Some(ApplyReason::Retry);
+    }
+    timing(world, record, findings, memory)
+        .remediation_due()
+        .then_some(ApplyReason::DriftRemediation)
+}
+
+fn timing<'a>(
+    world: &'a World,
+    record: &'a Record,
+    findings: &'a Findings,
+    memory: &'a Memory,
+) -> Timing<'a> {
+    Timing::new(
+        &world.pool.metadata.uid,
+        &world.pool.status,
+        world.pool.spec.provider_id_list.len(),
+        record,
+        &findings.policies,
+        memory,
+    )
+}
+
+/// Whether the due apply may start now; gives the node labels that its nodes will lack. Refusals
+/// that need no look at the cloud end here, before anything is written anywhere.
+fn startable(
+    world: &World,
+    now: Timestamp,
+    findings: &Findings,
+    driver: Driver,
+    rendered: &Rendered,
+    memory: &Memory,
+) -> Result<Vec<String>, Hold> {
+    if rendered.hash.bytes > limits::INPUTS_BYTES {
+        return Err(Hold::InputsTooLarge {
+            bytes: rendered.hash.bytes,
+        });
+    }
+    let wish = wish(now, Operation::Apply, driver, Some(rendered), findings);
+    let probe = goal::build(world, wish);
+    let desired = driver
+        .desired(
+            &rendered.inputs,
+            &rendered.variables.values,
+            &probe.context(),
+        )
+        .map_err(Hold::Refused)?;
+    can_begin(world, now, findings, Operation::Apply, memory)?;
+    let Desired::Aws(desired) = desired;
+    Ok(desired.dropped_node_labels)
+}
+
+/// Waits that concern every operation that writes: deadline, another look, backoff, the cluster.
+pub(super) fn can_begin(
+    world: &World,
+    now: Timestamp,
+    findings: &Findings,
+    operation: Operation,
+    memory: &Memory,
+) -> Result<(), Hold> {
+    let status = &world.pool.status;
+    if let Some(job) = &status.active_job
+        && job.operation == operation
+        && let Some(started) = job.start_time
+    {
+        let deadline = SignedDuration::from_secs(i64::from(findings.policies.deadline_seconds));
+        if started + deadline <= now {
+            return Err(Hold::DeadlineExceeded(operation));
+        }
+    }
+    if let Some(until) = memory.look_again_at.filter(|until| *until > now) {
+        return Err(Hold::LookAgain { until });
+    }
+    let tries = world.record.found().map(|record| match operation {
+        Operation::Destroy => &record.history.destroy,
+        Operation::Apply
+        | Operation::Drift
+        | Operation::Refresh
+        | Operation::Restore
+        | Operation::Plan => &record.history.apply,
+    });
+    let retry = tries
+        .and_then(|tries| tries.retry_at)
+        .max(memory.operation_retry_at);
+    if let Some(until) = retry.filter(|until| *until > now) {
+        return Err(Hold::Backoff { until });
+    }
+    let cluster_job = world
+        .infra_cluster
+        .found()
+        .and_then(|cluster| cluster.status.active_job.as_ref());
+    if let Some(job) = cluster_job
+        && matches!(job.operation.as_str(), "apply" | "destroy" | "restore")
+        && status.active_job.is_none()
+    {
+        return Err(Hold::ClusterOperation(job.operation.clone()));
+    }
+    Ok(())
+}
+
+fn apply(
+    world: &World,
+    now: Timestamp,
+    findings: &Findings,
+    driver: Driver,
+    rendered: &Rendered,
+    reason: ApplyReason,
+    dropped_node_labels: Vec<String>,
+) -> Next {
+    if !blocks_move(world) {
+        return Next::Prepare(Operation::Apply);
+    }
+    Next::Go(Box::new(goal::build(
+        world,
+        Wish {
+            because: reason.because(),
+            dropped_node_labels,
+            recovering: reason == ApplyReason::Recovery,
+            ..wish(now, Operation::Apply, driver, Some(rendered), findings)
+        },
+    )))
+}
+
+/// The annotation that keeps `clusterctl move` away is stored.
+pub(super) fn blocks_move(world: &World) -> bool {
+    world
+        .pool
+        .metadata
+        .annotations
+        .contains_key(keys::BLOCK_MOVE)
+}
+
+pub(super) fn wish<'a>(
+    now: Timestamp,
+    operation: Operation,
+    driver: Driver,
+    rendered: Option<&'a Rendered>,
+    findings: &Findings,
+) -> Wish<'a> {
+    Wish {
+        operation,
+        because: "",
+        driver,
+        rendered,
+        dropped_node_labels: Vec::new(),
+        freshness: Freshness::Fresh,
+        deadline_seconds: findings.policies.deadline_seconds,
+        recovering: false,
+        now,
+    }
+}
+
+/// Refresh or drift check of a pool that has applied.
+fn look(
+    world: &World,
+    now: Timestamp,
+    findings: &mut Findings,
+    driver: Driver,
+    rendered: Option<&Rendered>,
+    memory: &Memory,
+) -> Next {
+    let Some(record) = world.record.found().filter(|record| record.applied) else {
+        return Next::Rest;
+    };
+    let timing = timing(world, record, findings, memory);
+    let dropped = record.history.dropped_node_labels.clone();
+    if timing.refresh_due() <= now {
+        let (because, freshness) = if memory.unseen.is_some() {
+            ("no member was seen; read again", Freshness::Fresh)
+        } else if timing.refresh_after_apply() {
+            ("after an apply", Freshness::Converging)
+        } else if timing.converging() {
+            ("members and desired count differ", Freshness::Converging)
+        } else {
+            ("membership refresh", Freshness::Steady)
+        };
+        let wish = wish(now, Operation::Refresh, driver, rendered, findings);
+        return Next::Go(Box::new(goal::build(
+            world,
+            Wish {
+                because,
+                freshness,
+                dropped_node_labels: dropped,
+                ..wish
+            },
+        )));
+    }
+    if findings.apply_due.is_some() || timing.drift_due() > now {
+        return Next::Rest;
+    }
+    if rendered.is_none() {
+        findings.drift_waits = true;
+        return Next::Rest;
+    }
+    let wish = wish(now, Operation::Drift, driver, rendered, findings);
+    Next::Go(Box::new(goal::build(
+        world,
+        Wish {
+            because: "drift check",
+            freshness: Freshness::Converging,
+            dropped_node_labels: dropped,
+            ..wish
+        },
+    )))
+}

@@ -1,0 +1,104 @@
+//! The publication while it is made.
+
+use jiff::Timestamp;
+
+use super::{
+    conditions::Conditions,
+    event::{Event, EventReason},
+    pass::Pass,
+    publication::{MetadataWrite, SpecWrite},
+    wire::PoolStatus,
+};
+use crate::pool::{
+    gate::{self, Next},
+    goal::Goal,
+    record::Record,
+    world::{Memory, World},
+};
+
+/// The publication while it is made: each part of `fold` adds to it.
+pub(super) struct Draft<'a> {
+    pub(super) world: &'a World,
+    pub(super) pass: &'a Pass,
+    /// Whole seconds, as Kubernetes writes times.
+    pub(super) now: Timestamp,
+    pub(super) status: PoolStatus,
+    pub(super) conditions: Conditions,
+    pub(super) spec: SpecWrite,
+    pub(super) metadata: MetadataWrite,
+    /// The record as it will be; `None` while there is nothing to remember.
+    pub(super) record: Option<Record>,
+    pub(super) events: Vec<Event>,
+    pub(super) memory: Memory,
+    /// The pass ended an operation that was folded before: its events are out.
+    pub(super) told: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(world: &'a World, pass: &'a Pass, now: Timestamp) -> Self {
+        let seconds = whole_seconds(now);
+        let status = world.pool.status.clone();
+        let goal = goal(pass);
+        let stored = pass
+            .record
+            .as_ref()
+            .or_else(|| goal.and_then(|goal| goal.record.as_ref()))
+            .or_else(|| world.record.found());
+        let told = goal.is_some_and(|goal| {
+            status
+                .last_run
+                .as_ref()
+                .is_some_and(|run| run.job == goal.job)
+        });
+        Self {
+            world,
+            pass,
+            now: seconds,
+            conditions: Conditions::new(&status.conditions, seconds),
+            status,
+            spec: SpecWrite::default(),
+            metadata: MetadataWrite::default(),
+            record: stored.cloned(),
+            events: Vec::new(),
+            memory: gate::memory(world, now),
+            told,
+        }
+    }
+
+    /// The operation of the pass, if it came to one.
+    pub(super) fn goal(&self) -> Option<&'a Goal> {
+        goal(self.pass)
+    }
+
+    /// The record, made if need be.
+    pub(super) fn record_mut(&mut self) -> &mut Record {
+        let installation = &self.world.manager.installation;
+        self.record.get_or_insert_with(|| Record::new(installation))
+    }
+
+    /// Adds an event.
+    pub(super) fn tell(&mut self, reason: EventReason, note: impl Into<String>) {
+        self.events.push(Event::new(reason, note));
+    }
+
+    /// Adds the event of an operation's end, unless this pass was folded before.
+    pub(super) fn tell_once(&mut self, reason: EventReason, note: impl Into<String>) {
+        if !self.told {
+            self.tell(reason, note);
+        }
+    }
+}
+
+fn goal(pass: &Pass) -> Option<&Goal> {
+    match &pass.gate.next {
+        Next::Go(goal) => Some(goal),
+        Next::Ignore | Next::AddFinalizer | Next::Prepare(_) | Next::Release(_) | Next::Rest => {
+            None
+        }
+    }
+}
+
+/// Kubernetes writes times in whole seconds.
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
