@@ -9,7 +9,6 @@
 //! | `findings` | what the gate found, for the conditions |
 //! | `owner` | whose pool is it |
 //! | `render` | Kubernetes objects to contract inputs |
-//! | `inputs` | the 14 contract inputs |
 //! | `variables` | user variables: merge and names |
 //! | `autoscaling` | bounds, claim and write-back |
 //! | `identity` | which identity, and whether it may be used |

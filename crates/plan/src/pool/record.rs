@@ -100,6 +100,16 @@ pub enum DriverRecord {
     Aws(AwsRecord),
 }
 
+impl DriverRecord {
+    /// Remembers the desired capacity as read, for the day the group is gone.
+    pub fn remember_capacity(&mut self, capacity: i64) {
+        match self {
+            Self::None => {}
+            Self::Aws(record) => record.last_desired_capacity = Some(capacity),
+        }
+    }
+}
+
 /// AWS document 4.8.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -139,10 +139,9 @@ impl<'a> Timing<'a> {
 
     /// No refresh succeeded since the last apply (captf document, MEM-2).
     pub fn refresh_after_apply(&self) -> bool {
-        let read = self.refreshed_at();
-        self.history
-            .applied_at
-            .is_some_and(|applied| read.is_none_or(|read| read < applied))
+        self.memory.refresh_wanted
+            || self.memory.refreshed_at.is_none()
+                && self.history.applied_at > self.status.last_refresh
     }
 
     fn refreshed_at(&self) -> Option<Timestamp> {

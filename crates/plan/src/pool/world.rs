@@ -169,6 +169,8 @@ pub struct Memory {
     pub since: Timestamp,
     /// Last successful membership read.
     pub refreshed_at: Option<Timestamp>,
+    /// An apply succeeded in this process and no refresh since (captf document, MEM-2).
+    pub refresh_wanted: bool,
     /// Last successful drift check.
     pub drift_checked_at: Option<Timestamp>,
     /// Failed reads in a row, of refreshes and drift checks.
@@ -192,6 +194,7 @@ impl Memory {
         Self {
             since: now,
             refreshed_at: None,
+            refresh_wanted: false,
             drift_checked_at: None,
             read_failures: Failures::default(),
             unseen: None,

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
+    condition::{ConditionType, Reason},
     conditions::Conditions,
     event::{Event, EventReason},
     pass::Pass,
@@ -74,6 +75,15 @@ impl<'a> Draft<'a> {
     pub(super) fn record_mut(&mut self) -> &mut Record {
         let installation = &self.world.manager.installation;
         self.record.get_or_insert_with(|| Record::new(installation))
+    }
+
+    /// The loss of the record was told before, perhaps with what the search for it found.
+    pub(super) fn state_was_lost(&self) -> bool {
+        self.conditions
+            .before(ConditionType::StateReadable)
+            .is_some_and(|before| {
+                matches!(before.reason, Reason::StateLost | Reason::StateInconsistent)
+            })
     }
 
     /// Adds an event.

@@ -12,6 +12,8 @@
 //! | `conditions` | transition times, and what changed |
 //! | `standing` | what the gate found, as conditions |
 //! | `outcome` | how an apply or destroy went |
+//! | `failure` | how one failed, and when the next try is |
+//! | `run` | one run, as the status shows it |
 //! | `reading` | what a refresh or drift check read |
 //! | `ready` | the latch, `InputsApplied`, and the summary |
 //! | `transitions` | events of changed conditions |
@@ -21,6 +23,7 @@ pub mod condition;
 mod conditions;
 mod draft;
 pub mod event;
+mod failure;
 pub mod fold;
 mod outcome;
 pub mod pass;
@@ -28,6 +31,7 @@ pub mod publication;
 mod reading;
 mod ready;
 mod requeue;
+mod run;
 mod standing;
 mod transitions;
 pub mod wire;

@@ -103,6 +103,7 @@ fn read_failed(
 
 fn observed(draft: &mut Draft<'_>, goal: &Goal, outputs: &Outputs) {
     draft.memory.refreshed_at = Some(draft.pass.started);
+    draft.memory.refresh_wanted = false;
     draft.memory.read_failures = Failures::default();
     draft.memory.throttled_since = None;
     if draft.conditions.status(ConditionType::DriftJobSucceeded) == Some(False) {
@@ -131,6 +132,9 @@ fn observed(draft: &mut Draft<'_>, goal: &Goal, outputs: &Outputs) {
     }
     if let Some(replicas) = membership::capacity(outputs) {
         draft.status.replicas = Some(replicas);
+        if let Some(record) = draft.record.as_mut() {
+            record.driver.remember_capacity(replicas);
+        }
     }
     provider_id(draft, outputs);
     let reading = Reading {

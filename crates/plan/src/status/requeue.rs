@@ -76,9 +76,8 @@ fn operation_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
         return;
     };
     if goal.operation == Operation::Refresh || goal.operation == Operation::Drift {
-        match &findings.hold {
-            Some(Hold::Backoff { until } | Hold::LookAgain { until }) => due.push(*until),
-            _ => {}
+        if let Some(Hold::Backoff { until } | Hold::LookAgain { until }) = &findings.hold {
+            due.push(*until);
         }
         if remediation_due(draft) {
             let retry = retry_at(draft.record.as_ref(), Operation::Apply)
@@ -139,7 +138,7 @@ fn looks_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
     let usable = findings
         .identity
         .as_ref()
-        .is_some_and(|identity| identity.usable());
+        .is_some_and(IdentityFinding::usable);
     let blocked = findings.paused
         || findings.deleting
         || !usable

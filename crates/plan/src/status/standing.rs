@@ -209,6 +209,7 @@ fn state(draft: &mut Draft<'_>, findings: &Findings) {
             Reason::StateCorrupt,
             format!("the record cannot be read: {why}"),
         ),
+        Some(StateFinding::Lost) if draft.state_was_lost() => return,
         Some(StateFinding::Lost) => (
             False,
             Reason::StateLost,
