@@ -1,0 +1,216 @@
+//! A simulated AWS: Auto Scaling, EC2, S3 and STS at the wire, over one world.
+//!
+//! ```text
+//! router ── service  authenticate, fault?, dispatch, journal
+//!              ├─ protocol     signatures, parameters, XML, refusals
+//!              ├─ autoscaling  ec2  s3  sts      one folder a service
+//!              └─ state        the world: time, events, capacity, estates
+//! world  ── the hands on it: for tests and for people
+//! ```
+//!
+//! The world moves when somebody looks: each request first handles the events due by then.
+//! [`AwsSim::run_nodes`] also moves it in the background, since nodes act by themselves.
+
+mod autoscaling;
+mod demo;
+mod ec2;
+mod protocol;
+mod s3;
+mod service;
+mod state;
+mod sts;
+mod world;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use axum::Router;
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+pub use demo::{
+    DEMO_ACCESS_KEY_ID, DEMO_ACCOUNT, DEMO_BUCKET, DEMO_CONTROLLER_ROLE_ARN, DEMO_REGION,
+    DEMO_SECRET_ACCESS_KEY, DEMO_WORKER_PROFILE,
+};
+pub use ec2::instance::InstanceState;
+pub(crate) use protocol::sigv4::Signer;
+pub use state::Timing;
+pub(crate) use state::{NodeNews, State, events::EstateId};
+pub use world::{
+    GroupInfo, ImageSpec, InstanceInfo, MemberInfo, PlacedInstance, SubnetSpec, TemplateInfo, World,
+};
+
+use self::state::Fabric;
+use crate::{Faults, Journal, SimClock};
+
+/// A simulated AWS. Clones share the world.
+#[derive(Clone)]
+pub struct AwsSim {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) clock: SimClock,
+    pub(crate) journal: Journal,
+    pub(crate) faults: Faults,
+    /// Told when something may have changed what comes next.
+    pub(crate) wake: Notify,
+    state: Mutex<State>,
+}
+
+impl Inner {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of the world panics")
+    }
+}
+
+/// What an [`AwsSim`] is made of.
+#[derive(Debug)]
+pub struct AwsSimBuilder {
+    clock: Option<SimClock>,
+    seed: u64,
+    timing: Option<Timing>,
+}
+
+impl AwsSimBuilder {
+    /// The world's clock; without one it starts at 2026-10-01 and runs at normal speed.
+    #[must_use]
+    pub fn clock(mut self, clock: SimClock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// What ids and addresses are drawn from: equal seeds, equal worlds.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How long processes take; without it [`Timing::realistic`], or [`Timing::immediate`] on an
+    /// immediate clock.
+    #[must_use]
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.timing = Some(timing);
+        self
+    }
+
+    /// An empty world.
+    pub fn build(self) -> AwsSim {
+        let clock = self.clock.unwrap_or_else(|| {
+            let start = Timestamp::from_second(1_790_812_800).unwrap_or(Timestamp::UNIX_EPOCH);
+            SimClock::starting_at(start)
+        });
+        let timing = self.timing.unwrap_or_else(|| {
+            if clock.is_immediate() {
+                Timing::immediate()
+            } else {
+                Timing::realistic()
+            }
+        });
+        let faults = Faults::default();
+        let fabric = Fabric {
+            now: clock.now(),
+            clock: clock.clone(),
+            rng: fastrand::Rng::with_seed(self.seed),
+            timing,
+            events: state::events::EventQueue::default(),
+            regions: std::collections::BTreeMap::new(),
+            faults: faults.clone(),
+            nodes: None,
+        };
+        let inner = Inner {
+            clock,
+            journal: Journal::default(),
+            faults,
+            wake: Notify::new(),
+            state: Mutex::new(State::new(fabric)),
+        };
+        AwsSim {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The DEMO world of the AWS document: region, zones, subnets, security groups, profile,
+    /// bucket, images and one account key.
+    pub fn demo(self) -> AwsSim {
+        let sim = self.build();
+        demo::furnish(&sim.world());
+        sim
+    }
+}
+
+impl AwsSim {
+    /// Starts with nothing decided.
+    pub fn builder() -> AwsSimBuilder {
+        AwsSimBuilder {
+            clock: None,
+            seed: 0,
+            timing: None,
+        }
+    }
+
+    /// All four services: for calls in process and for a listener.
+    pub fn router(&self) -> Router {
+        let inner = self.inner.clone();
+        Router::new()
+            .fallback(move |request: axum::extract::Request| service::serve(inner.clone(), request))
+    }
+
+    /// The record of calls.
+    pub fn journal(&self) -> Journal {
+        self.inner.journal.clone()
+    }
+
+    /// The fault scripts.
+    pub fn faults(&self) -> Faults {
+        self.inner.faults.clone()
+    }
+
+    /// The hands on the world.
+    pub fn world(&self) -> World {
+        World::new(self.inner.clone())
+    }
+
+    /// The world's clock.
+    pub fn clock(&self) -> SimClock {
+        self.inner.clock.clone()
+    }
+
+    /// Handles the events that are due; when the next one comes. Requests do this by themselves.
+    pub fn tick(&self) -> Option<Timestamp> {
+        let mut state = self.inner.lock();
+        state.advance();
+        state.fabric.events.next_at()
+    }
+
+    /// Lets `span` of simulated time pass and handles what comes due in it.
+    pub async fn pass(&self, span: Duration) {
+        self.inner.clock.sleep(span).await;
+        self.tick();
+    }
+
+    /// Moves the world whenever an event is due, until dropped. Idle while nothing is.
+    pub(crate) async fn drive(self) {
+        loop {
+            let next = self.tick();
+            match next {
+                Some(at) => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(self.inner.clock.instant_of(at)) => {}
+                        () = self.inner.wake.notified() => {}
+                    }
+                }
+                None => self.inner.wake.notified().await,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for AwsSim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AwsSim").finish_non_exhaustive()
+    }
+}

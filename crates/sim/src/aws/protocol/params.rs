@@ -1,0 +1,163 @@
+//! Parameters of the Query protocols as a tree: `Tags.member.1.Key=x` (Auto Scaling, STS) and
+//! `Filter.1.Value.2=x` (EC2).
+
+use std::collections::BTreeMap;
+
+use super::error::AwsError;
+
+/// Parts of one parameter name; AWS's deepest shapes need eight.
+const DEEPEST: usize = 16;
+
+/// A node of the parameter tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Params {
+    value: Option<String>,
+    children: BTreeMap<String, Params>,
+}
+
+impl Params {
+    /// The tree of a form-encoded body. Names that are too deep are dropped.
+    pub(crate) fn parse(form: &[u8]) -> Self {
+        let mut root = Self::default();
+        for (name, value) in form_urlencoded::parse(form) {
+            let mut node = &mut root;
+            if name.split('.').count() > DEEPEST {
+                continue;
+            }
+            for part in name.split('.') {
+                node = node.children.entry(part.to_owned()).or_default();
+            }
+            node.value = Some(value.into_owned());
+        }
+        root
+    }
+
+    /// The node at a dotted path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Self> {
+        path.split('.')
+            .try_fold(self, |node, part| node.children.get(part))
+    }
+
+    /// This node's own value.
+    pub(crate) fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
+    /// Names and nodes below.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.children
+            .iter()
+            .map(|(name, node)| (name.as_str(), node))
+    }
+
+    /// The text at a path.
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.at(path).and_then(Self::value)
+    }
+
+    /// The text at a path, required and not empty.
+    pub(crate) fn required(&self, path: &str) -> Result<&str, AwsError> {
+        match self.text(path) {
+            Some(text) if !text.is_empty() => Ok(text),
+            _ => Err(AwsError::missing(path)),
+        }
+    }
+
+    /// The whole number at a path.
+    pub(crate) fn int(&self, path: &str) -> Result<Option<i64>, AwsError> {
+        self.text(path)
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| AwsError::malformed(path, text, "a whole number"))
+            })
+            .transpose()
+    }
+
+    /// The number at a path.
+    pub(crate) fn number(&self, path: &str) -> Result<Option<f64>, AwsError> {
+        self.text(path)
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| AwsError::malformed(path, text, "a number"))
+            })
+            .transpose()
+    }
+
+    /// The flag at a path.
+    pub(crate) fn flag(&self, path: &str) -> Result<Option<bool>, AwsError> {
+        match self.text(path) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(text) => Err(AwsError::malformed(path, text, "true or false")),
+        }
+    }
+
+    /// The elements of the list at a path, in order, in either protocol's notation.
+    pub(crate) fn list(&self, path: &str) -> Vec<&Self> {
+        let Some(node) = self.at(path) else {
+            return Vec::new();
+        };
+        node.children.get("member").unwrap_or(node).elements()
+    }
+
+    /// The texts of the list at a path.
+    pub(crate) fn texts(&self, path: &str) -> Vec<&str> {
+        self.list(path)
+            .into_iter()
+            .filter_map(Self::value)
+            .collect()
+    }
+
+    /// Children named by numbers, in the order of the numbers.
+    pub(crate) fn elements(&self) -> Vec<&Self> {
+        let mut elements: Vec<(u32, &Self)> = self
+            .children
+            .iter()
+            .filter_map(|(name, node)| Some((name.parse().ok()?, node)))
+            .collect();
+        elements.sort_unstable_by_key(|(index, _)| *index);
+        elements.into_iter().map(|(_, node)| node).collect()
+    }
+
+    /// All leaves with their dotted names.
+    pub(crate) fn leaves(&self) -> Vec<(String, &str)> {
+        let mut leaves = Vec::new();
+        self.collect_leaves(&mut String::new(), &mut leaves);
+        leaves
+    }
+
+    fn collect_leaves<'a>(&'a self, path: &mut String, leaves: &mut Vec<(String, &'a str)>) {
+        if let Some(value) = &self.value {
+            leaves.push((path.clone(), value));
+        }
+        for (name, node) in &self.children {
+            let length = path.len();
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(name);
+            node.collect_leaves(path, leaves);
+            path.truncate(length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_list_notations_keep_their_order() {
+        let params = Params::parse(b"A.member.2=b&A.member.10=c&A.member.1=a&F.1.Value.1=x");
+        assert_eq!(params.texts("A"), ["a", "b", "c"]);
+        assert_eq!(params.list("F")[0].texts("Value"), ["x"]);
+    }
+
+    #[test]
+    fn values_are_decoded() {
+        let params = Params::parse(b"Action=X&Name=a%2Fb+c");
+        assert_eq!(params.text("Name"), Some("a/b c"));
+        assert!(params.int("Name").is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! The world model of one simulated AWS.
+//!
+//! ```text
+//! State ── fabric   time, randomness, events, regions (zones, capacity, images), faults
+//!       ├─ estates  what one account owns in one region: groups, and compute below them
+//!       │           (templates, instances, subnets)
+//!       ├─ identity keys, roles, sessions
+//!       └─ buckets
+//! ```
+//!
+//! Invariants: everything that happens by itself is an event in the queue; a state is only read
+//! after the events due by then were handled ([`State::advance`]).
+
+pub(crate) mod estate;
+pub(crate) mod events;
+pub(crate) mod fabric;
+pub(crate) mod identity;
+pub(crate) mod network;
+pub(crate) mod region;
+mod timing;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+
+pub use timing::Timing;
+
+pub(crate) use self::{
+    estate::{Compute, Estate},
+    fabric::{Fabric, NodeNews},
+};
+use self::{
+    events::{EstateId, Event},
+    identity::Identity,
+};
+use super::s3::Bucket;
+use crate::{clock::later, kubelet::BootFailure};
+
+/// A name or id that many places hold.
+pub(crate) type Name = Arc<str>;
+
+/// Everything a write may touch in one account and region.
+pub(crate) struct Site<'a> {
+    pub(crate) estate: &'a mut Estate,
+    pub(crate) fabric: &'a mut Fabric,
+}
+
+/// Everything a read may see in one account and region.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) estate: &'a Estate,
+    pub(crate) fabric: &'a Fabric,
+}
+
+/// The whole world.
+pub(crate) struct State {
+    pub(crate) fabric: Fabric,
+    pub(crate) estates: Vec<Estate>,
+    pub(crate) identity: Identity,
+    pub(crate) buckets: BTreeMap<String, Bucket>,
+    pub(crate) boot_failures: BTreeMap<Name, BootFailure>,
+    /// Earlier states an estate was in until the moment beside them, for stale reads.
+    history: Vec<VecDeque<(Timestamp, Arc<Estate>)>>,
+}
+
+impl State {
+    pub(crate) fn new(fabric: Fabric) -> Self {
+        Self {
+            fabric,
+            estates: Vec::new(),
+            identity: Identity::default(),
+            buckets: BTreeMap::new(),
+            boot_failures: BTreeMap::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Handles the events due by now.
+    pub(crate) fn advance(&mut self) {
+        let present = self.fabric.clock.now();
+        while let Some((at, event)) = self.fabric.events.pop_due(present) {
+            self.fabric.now = self.fabric.now.max(at);
+            self.handle(event);
+        }
+        self.fabric.now = self.fabric.now.max(present);
+    }
+
+    /// Where an account's things in a region are; `None` when there is no such region.
+    pub(crate) fn estate_id(&mut self, account: &str, region: &str) -> Option<EstateId> {
+        let found = self.estates.iter().position(|estate| {
+            &*estate.compute.account == account && &*estate.compute.region == region
+        });
+        if found.is_some() || !self.fabric.regions.contains_key(region) {
+            return found;
+        }
+        let id = self.estates.len();
+        self.estates
+            .push(Estate::new(id, account.into(), region.into()));
+        self.history.push(VecDeque::new());
+        Some(id)
+    }
+
+    /// One estate to write to. Its present state is remembered for stale reads.
+    pub(crate) fn site(&mut self, id: EstateId) -> Site<'_> {
+        self.remember(id);
+        Site {
+            estate: &mut self.estates[id],
+            fabric: &mut self.fabric,
+        }
+    }
+
+    /// One estate to read from.
+    pub(crate) fn view(&self, id: EstateId) -> View<'_> {
+        View {
+            estate: &self.estates[id],
+            fabric: &self.fabric,
+        }
+    }
+
+    /// The estate as it was at `moment`; `None` when it has not changed since.
+    pub(crate) fn as_of(&self, id: EstateId, moment: Timestamp) -> Option<Arc<Estate>> {
+        self.history[id]
+            .iter()
+            .find(|(until, _)| *until > moment)
+            .map(|(_, old)| old.clone())
+    }
+
+    fn remember(&mut self, id: EstateId) {
+        let span = self
+            .fabric
+            .timing
+            .read_lag
+            .max(self.fabric.faults.longest_stale_read());
+        let history = &mut self.history[id];
+        if span.is_zero() {
+            history.clear();
+            return;
+        }
+        let now = self.fabric.now;
+        while history
+            .front()
+            .is_some_and(|(until, _)| later(*until, span) < now)
+        {
+            history.pop_front();
+        }
+        history.push_back((now, Arc::new(self.estates[id].clone())));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::GroupWork(id, group) => self.site(id).group_work(&group),
+            Event::Metric(id, group) => self.site(id).metric_period(&group),
+            Event::HookDeadline {
+                estate,
+                group,
+                instance,
+            } => {
+                self.site(estate).hook_deadline(&group, &instance);
+            }
+            Event::Running(id, instance) => self.site(id).instance_runs(&instance),
+            Event::Stopped(id, instance) => self.site(id).instance_stopped(&instance),
+            Event::Terminated(id, instance) => self.site(id).instance_terminated(&instance),
+            Event::Forgotten(id, instance) => {
+                self.boot_failures.remove(&instance);
+                self.site(id).forget_instance(&instance);
+            }
+            Event::SpotEnds(id, instance) => self.site(id).spot_ends(&instance),
+        }
+    }
+}
