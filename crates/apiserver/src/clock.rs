@@ -46,8 +46,3 @@ impl Clock for TokioClock {
 pub(crate) fn stamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
-
-/// The form of `MicroTime` fields.
-pub(crate) fn stamp_micro(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
-}

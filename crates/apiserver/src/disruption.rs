@@ -9,8 +9,6 @@ use crate::status_error::{Cause, Failure, Outcome};
 
 const PODS: &str = "pods";
 const BUDGETS: &str = "poddisruptionbudgets.policy";
-/// How long a refused client should wait.
-const RETRY_SECONDS: u64 = 10;
 
 /// Where a budget stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +59,7 @@ pub(crate) fn check(instance: &Instance, pod: &Value) -> Outcome<()> {
         standing.desired,
         standing.healthy
     );
-    let failure = Failure::too_many_requests(message, RETRY_SECONDS);
+    let failure = Failure::too_many_requests(message);
     Err(failure.with_causes(&[Cause::new("DisruptionBudget", "", cause)]))
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::FieldError;
 use crate::registry::Kind;
+use crate::schema::FieldError;
 
 /// A refusal on its way to the client.
 #[derive(Clone, Debug)]
@@ -231,14 +231,8 @@ impl Failure {
         Self::new(406, "NotAcceptable", message)
     }
 
-    pub(crate) fn too_many_requests(message: impl Into<String>, retry_seconds: u64) -> Self {
-        let mut failure = Self::new(429, "TooManyRequests", message);
-        if retry_seconds > 0 {
-            failure
-                .details
-                .insert("retryAfterSeconds".into(), retry_seconds.into());
-        }
-        failure
+    pub(crate) fn too_many_requests(message: impl Into<String>) -> Self {
+        Self::new(429, "TooManyRequests", message)
     }
 
     pub(crate) fn too_large() -> Self {

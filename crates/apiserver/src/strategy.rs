@@ -88,10 +88,10 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 .into_iter()
                 .flatten()
             {
-                if !value
+                let decodes = value
                     .as_str()
-                    .is_some_and(|text| STANDARD.decode(text).is_ok())
-                {
+                    .is_some_and(|text| STANDARD.decode(text).is_ok());
+                if !decodes {
                     let path = format!("data[{key}]");
                     let message = "Invalid value: \"<redacted>\": must be base64 encoded";
                     causes.push(Cause::new("FieldValueInvalid", &path, message));

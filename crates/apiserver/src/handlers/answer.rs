@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::call::Call;
 use crate::convert;
-use crate::table::{self, IncludeObject};
 use crate::request::accept::{Discovery, Form, Wish};
 use crate::status_error::{Failure, Outcome};
 use crate::store::Record;
+use crate::table::{self, IncludeObject};
 
 /// Answers shorter than this are not worth compressing: the bound of a genuine server.
 const GZIP_FROM: usize = 128 * 1024;

@@ -9,8 +9,8 @@ use super::answer;
 use super::call::Call;
 use super::write::{Writing, check_type};
 use crate::apply;
-use crate::patch::{self as patches, PatchError};
 use crate::object;
+use crate::patch::{self as patches, PatchError};
 use crate::request::body;
 use crate::schema::Structural;
 use crate::status_error::{Cause, Failure, Outcome};
@@ -36,9 +36,9 @@ impl Patch {
             MERGE => Ok(Self::Merge(object_of(body::json(bytes)?)?)),
             STRATEGIC if strategic => Ok(Self::Strategic(object_of(body::json(bytes)?)?)),
             APPLY => Ok(Self::Apply(object_of(body::yaml(bytes)?)?)),
-            _ if strategic => {
-                Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY]))
-            }
+            _ if strategic => Err(Failure::unsupported_media_type(&[
+                JSON, MERGE, STRATEGIC, APPLY,
+            ])),
             _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
         }
     }

@@ -98,6 +98,7 @@ async fn change(
     let writing = Writing {
         unconditional: true,
         subresource: "",
+        tracked_as: "scale",
         ..Writing::of(call, &warn)
     };
     let record = writing

@@ -21,11 +21,11 @@ use crate::status_error::{Failure, Outcome};
 use crate::store::{Change, Cursor, Event, Record};
 
 /// A watch without `timeoutSeconds` ends after this: the lower bound of a genuine server.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 /// The longest watch.
-const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// How often a quiet watch says which revision it has seen: the period of a genuine server.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 /// Answers with the stream of changes.
 pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
@@ -248,14 +248,14 @@ impl Encoder {
         match (before, now) {
             (false, true) => Some(self.event("ADDED", &event.record)),
             (true, true) => Some(self.event("MODIFIED", &event.record)),
-            (true, false) => Some(self.event("DELETED", &self.last_seen(event))),
+            (true, false) => Some(self.event("DELETED", &Self::last_seen(event))),
             (false, false) => None,
         }
     }
 
     /// What a watch says of an object that left its selection: its last selected state, stamped
     /// with the revision of the change.
-    fn last_seen(&self, event: &Event) -> Arc<Record> {
+    fn last_seen(event: &Event) -> Arc<Record> {
         match (&event.before, event.change) {
             (Some(before), Change::Updated) => {
                 Arc::new(Record::new(before.value(), event.revision))
@@ -288,8 +288,7 @@ impl Encoder {
         let columns = &self.served.version().columns;
         let now = self.instance.now();
         let include = answer::include(&self.include);
-        let mut table =
-            crate::table::render(columns, std::slice::from_ref(object), include, now);
+        let mut table = crate::table::render(columns, std::slice::from_ref(object), include, now);
         table["metadata"]["resourceVersion"] = revision.to_string().into();
         if matches!(self.columns, ColumnsOnce::Sent) {
             table["columnDefinitions"] = Value::Null;

@@ -80,7 +80,7 @@ impl Collector {
     }
 
     /// Takes a change into the graph.
-    pub(super) fn note(&mut self, instance: &Instance, shelf: &str, event: &Event) {
+    pub(super) fn note(&mut self, shelf: &str, event: &Event) {
         let uid = event.record.uid.to_string();
         if event.change == Change::Deleted {
             self.forget(&uid);
@@ -100,7 +100,6 @@ impl Collector {
             let owners = had.into_iter().map(|owner| owner.uid);
             self.due.extend(owners);
         }
-        let _ = instance;
     }
 
     /// Looks at everything that is due.
@@ -178,7 +177,7 @@ impl Collector {
     fn is_there(&self, instance: &Instance, dependent: &Key, owner: &Owner) -> bool {
         let Some(key) = self.keys.get(&owner.uid) else {
             // Newer than the graph: the store knows.
-            return self.is_stored(instance, dependent, owner);
+            return Self::is_stored(instance, dependent, owner);
         };
         // An owner in another namespace is no owner.
         let reachable = key.namespace.is_empty() || key.namespace == dependent.namespace;
@@ -188,7 +187,7 @@ impl Collector {
                 .is_some_and(|record| *record.uid == *owner.uid)
     }
 
-    fn is_stored(&self, instance: &Instance, dependent: &Key, owner: &Owner) -> bool {
+    fn is_stored(instance: &Instance, dependent: &Key, owner: &Owner) -> bool {
         let Some(served) = instance.registry().by_type(&owner.api_version, &owner.kind) else {
             // A kind that nobody serves may come back: never delete on a guess.
             return true;

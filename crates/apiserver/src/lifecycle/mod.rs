@@ -8,13 +8,11 @@ mod definitions;
 mod gc;
 mod namespaces;
 
-use std::sync::Arc;
-
 use tokio::sync::mpsc;
 
 use crate::instance::{Instance, WeakInstance};
 use crate::registry::{CRD_SHELF, NAMESPACE_SHELF};
-use crate::store::Event;
+use crate::store::Changed;
 use gc::Collector;
 
 /// Starts the loop on the current runtime. It ends with the instance.
@@ -24,7 +22,7 @@ pub(crate) fn spawn(instance: &Instance) {
     tokio::spawn(run(weak, feed));
 }
 
-async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<(Arc<str>, Arc<Event>)>) {
+async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<Changed>) {
     let mut collector = Collector::default();
     if let Some(instance) = weak.upgrade() {
         recover(&instance, &mut collector).await;
@@ -33,7 +31,7 @@ async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<(Arc<str>, Ar
         let Some(instance) = weak.upgrade() else {
             return;
         };
-        collector.note(&instance, &shelf, &event);
+        collector.note(&shelf, &event);
         namespaces::note(&instance, &shelf, &event).await;
         definitions::note(&instance, &shelf, &event).await;
         collector.work(&instance).await;

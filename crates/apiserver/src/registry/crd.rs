@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::Registry;
 use super::kind::{Behaviour, Kind, ScalePaths, Version};
-use crate::schema::Structural;
-use crate::table::custom_columns;
 use crate::object::{at, child_mut, name, text};
+use crate::schema::Structural;
 use crate::status_error::Cause;
+use crate::table::custom_columns;
 
 /// Functions on a definition as a JSON value.
 pub(crate) struct Definition;

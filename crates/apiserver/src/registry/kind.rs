@@ -55,11 +55,14 @@ pub(crate) struct Version {
 
 impl std::fmt::Debug for Version {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Version").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Version")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
 /// One kind of object.
+#[expect(clippy::struct_field_names, reason = "the field's own terms")]
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
     pub(crate) group: String,

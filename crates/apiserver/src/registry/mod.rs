@@ -34,7 +34,7 @@ impl Registry {
         let mut kinds = builtin::kinds();
         let mut custom: Vec<Arc<Kind>> = definitions
             .iter()
-            .filter_map(|crd| crd::kind(crd))
+            .filter_map(crd::kind)
             .map(Arc::new)
             .collect();
         custom.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));

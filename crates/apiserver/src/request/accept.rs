@@ -38,8 +38,7 @@ impl Clause<'_> {
         self.parameters
             .iter()
             .find(|(key, _)| *key == name)
-            .map(|(_, value)| *value)
-            .unwrap_or("")
+            .map_or("", |(_, value)| *value)
     }
 
     fn is_json(&self) -> bool {

@@ -58,15 +58,6 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
-    /// The one name that can match, when the selector asks for one.
-    pub(crate) fn single_name(&self) -> Option<&str> {
-        let named = |term: &&Term| term.field == "metadata.name" && !term.negated;
-        self.terms
-            .iter()
-            .find(named)
-            .map(|term| term.value.as_str())
-    }
-
     /// Whether terms remain that only the whole object can answer.
     pub(crate) fn needs_object(&self) -> bool {
         self.terms

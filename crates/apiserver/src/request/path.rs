@@ -50,7 +50,7 @@ pub(crate) fn parse(path: &str) -> Option<Route> {
             percent_decode_str(part)
                 .decode_utf8()
                 .ok()
-                .map(|text| text.into_owned())
+                .map(std::borrow::Cow::into_owned)
         })
         .collect::<Option<_>>()?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

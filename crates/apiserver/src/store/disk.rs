@@ -99,7 +99,8 @@ impl Disk {
             Err(error) => return Err(at(error)),
         };
         let mut builder = Database::builder();
-        builder.set_cache_size(CACHE_BYTES);
+        // Everything is read anyway, and a plain open may panic on a file that someone altered.
+        builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
         let database = match length {
             None => builder
                 .create(&path)

@@ -16,7 +16,7 @@ mod writer;
 
 pub(crate) use record::Record;
 pub(crate) use shelf::{Change, Event};
-pub(crate) use space::{Cursor, Snapshot, Space};
+pub(crate) use space::{Changed, Cursor, Snapshot, Space};
 pub(crate) use writer::{CommitError, Expect};
 
 pub use disk::StoreError;
@@ -47,7 +47,7 @@ pub(crate) struct Store {
 impl Store {
     /// A store that lives as long as the process.
     pub(crate) fn in_memory() -> Self {
-        Self::with(Arc::new(Writer::in_memory()), HashMap::new())
+        Self::with(Writer::in_memory(), HashMap::new())
     }
 
     /// Opens the store in `folder`, or makes it there.
@@ -64,9 +64,9 @@ impl Store {
         Ok(Self::with(writer, spaces))
     }
 
-    fn with(writer: Arc<Writer>, spaces: HashMap<String, Arc<Space>>) -> Self {
+    fn with(writer: Writer, spaces: HashMap<String, Arc<Space>>) -> Self {
         Self {
-            writer,
+            writer: Arc::new(writer),
             spaces: RwLock::new(spaces),
             making: Mutex::new(()),
         }

@@ -32,6 +32,12 @@ impl Record {
         Self::from_parts(&object, json.into(), revision)
     }
 
+    /// An object that is shown but not stored.
+    pub(crate) fn unstored(object: &Value) -> Self {
+        let json = serde_json::to_vec(object).expect("a JSON value always serialises");
+        Self::from_parts(object, json.into(), 0)
+    }
+
     /// Reads a stored text back; `None` when it is not an object with a revision.
     pub(crate) fn parse(json: Bytes) -> Option<Self> {
         let object: Value = serde_json::from_slice(&json).ok()?;

@@ -8,15 +8,18 @@ use tokio::sync::{mpsc, watch};
 use super::shelf::{Event, Expired, Place, Shelf};
 use super::{Key, Record};
 
+/// A committed change and the shelf it happened on.
+pub(crate) type Changed = (Arc<str>, Arc<Event>);
+
 /// One isolated set of objects.
 pub(crate) struct Space {
     name: Arc<str>,
-    inner: RwLock<Shelves>,
-    feed: Mutex<Option<mpsc::UnboundedSender<(Arc<str>, Arc<Event>)>>>,
+    inner: RwLock<Contents>,
+    feed: Mutex<Option<mpsc::UnboundedSender<Changed>>>,
 }
 
 #[derive(Debug)]
-struct Shelves {
+struct Contents {
     /// The newest revision that readers of this space see.
     revision: u64,
     /// Shelves made from now on start with a log that reaches back to here.
@@ -38,14 +41,14 @@ pub(crate) struct Cursor {
 
 impl Space {
     pub(crate) fn new(name: &str, revision: u64) -> Self {
-        let shelves = Shelves {
+        let contents = Contents {
             revision,
             floor: revision,
             shelves: BTreeMap::new(),
         };
         Self {
             name: name.into(),
-            inner: RwLock::new(shelves),
+            inner: RwLock::new(contents),
             feed: Mutex::new(None),
         }
     }
@@ -54,7 +57,7 @@ impl Space {
         &self.name
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Shelves> {
+    fn read(&self) -> RwLockReadGuard<'_, Contents> {
         self.inner.read().expect("no holder of this lock panics")
     }
 
@@ -91,7 +94,7 @@ impl Space {
     }
 
     /// Every change of this space from now on; a later call replaces the earlier one.
-    pub(crate) fn feed(&self) -> mpsc::UnboundedReceiver<(Arc<str>, Arc<Event>)> {
+    pub(crate) fn feed(&self) -> mpsc::UnboundedReceiver<Changed> {
         let (sender, receiver) = mpsc::unbounded_channel();
         *self.feed.lock().expect("no holder of this lock panics") = Some(sender);
         receiver

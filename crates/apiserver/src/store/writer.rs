@@ -40,24 +40,48 @@ type Place = (Arc<str>, Key);
 
 /// See the module's words.
 pub(crate) struct Writer {
-    state: Mutex<State>,
-    queue: Option<mpsc::Sender<Job>>,
+    shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer shares with the thread that owns the disk.
+struct Shared {
+    state: Mutex<State>,
 }
 
 impl Drop for Writer {
     /// Waits until the file is closed, so that it can be opened again at once.
     fn drop(&mut self) {
-        self.queue = None;
+        self.close();
+    }
+}
+
+impl Writer {
+    /// Refuses commits from now on, and returns once those under way are settled and the file is
+    /// closed.
+    pub(crate) fn close(&self) {
+        {
+            let mut state = self.state();
+            state.failed.get_or_insert_with(|| CLOSED.into());
+            state.road = Road::Closed;
+        }
         let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        if let Some(thread) = thread.filter(|t| t.thread().id() != std::thread::current().id()) {
+        if let Some(thread) = thread {
             // A panic of that thread was already reported by the runtime.
             let _ = thread.join();
         }
     }
 }
 
+/// Where commits go.
+enum Road {
+    Memory,
+    Disk(mpsc::Sender<Job>),
+    Closed,
+}
+
 struct State {
+    road: Road,
     revision: u64,
     /// Newest state of objects whose commit is not durable yet.
     pending: HashMap<Place, (u64, Option<Arc<Record>>)>,
@@ -81,32 +105,25 @@ struct JobChange {
 
 impl Writer {
     pub(crate) fn in_memory() -> Self {
-        Self {
-            state: Mutex::new(State::new(0)),
-            queue: None,
-            thread: Mutex::new(None),
-        }
+        Self { shared: Arc::new(Shared::new(Road::Memory, 0)), thread: Mutex::new(None) }
     }
 
     /// Starts the thread that owns the disk.
-    pub(crate) fn on_disk(disk: Disk, revision: u64) -> Arc<Self> {
+    pub(crate) fn on_disk(disk: Disk, revision: u64) -> Self {
         let (sender, receiver) = mpsc::channel();
-        let writer = Arc::new(Self {
-            state: Mutex::new(State::new(revision)),
-            queue: Some(sender),
-            thread: Mutex::new(None),
-        });
-        let weak = Arc::downgrade(&writer);
-        let thread = std::thread::Builder::new()
-            .name("apiserver-store".into())
-            .spawn(move || run(&disk, &receiver, &weak))
-            .expect("the machine can start one more thread");
-        *writer.thread.lock().expect("no holder of this lock panics") = Some(thread);
-        writer
+        let shared = Arc::new(Shared::new(Road::Disk(sender), revision));
+        let thread = {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name("apiserver-store".into())
+                .spawn(move || run(&disk, &receiver, &shared))
+                .expect("the machine can start one more thread")
+        };
+        Self { shared, thread: Mutex::new(Some(thread)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of this lock panics")
+        self.shared.state()
     }
 
     /// The newest revision given out.
@@ -162,17 +179,18 @@ impl Writer {
 
     /// Returns once every commit begun before is durable and visible.
     pub(crate) async fn settled(&self) -> Result<(), CommitError> {
-        let Some(queue) = &self.queue else {
-            return Ok(());
-        };
         let (done, acknowledged) = oneshot::channel();
-        let job = Job {
-            change: None,
-            done: Box::new(move |outcome| drop(done.send(outcome))),
-        };
-        queue
-            .send(job)
-            .map_err(|_| CommitError::Storage(CLOSED.into()))?;
+        let done = Box::new(move |outcome| drop(done.send(outcome)));
+        {
+            let state = self.state();
+            match &state.road {
+                Road::Memory => return Ok(()),
+                Road::Closed => return Err(CommitError::Storage(CLOSED.into())),
+                Road::Disk(queue) => queue
+                    .send(Job { change: None, done })
+                    .map_err(|_| CommitError::Storage(CLOSED.into()))?,
+            }
+        }
         acknowledged
             .await
             .unwrap_or_else(|_| Err(CLOSED.into()))
@@ -206,32 +224,36 @@ impl Writer {
         };
         state.revision = revision;
         let record = event.record.clone();
-        let Some(queue) = &self.queue else {
+        if matches!(state.road, Road::Memory) {
             space.apply(&key.shelf, event);
             drop(state);
             done(Ok(()));
             return Ok(record);
-        };
+        }
         let kept = (event.change != Change::Deleted).then(|| record.clone());
-        state
-            .pending
-            .insert((space.name().clone(), key.clone()), (revision, kept));
-        let change = JobChange {
-            space: space.clone(),
-            key: key.clone(),
-            event,
+        let place = (space.name().clone(), key.clone());
+        state.pending.insert(place, (revision, kept));
+        let change = JobChange { space: space.clone(), key: key.clone(), event };
+        let job = Job { change: Some(change), done };
+        let sent = match &state.road {
+            Road::Disk(queue) => queue.send(job).is_ok(),
+            Road::Memory | Road::Closed => false,
         };
-        if queue
-            .send(Job {
-                change: Some(change),
-                done,
-            })
-            .is_err()
-        {
+        if !sent {
             state.failed = Some(CLOSED.into());
             return Err(CommitError::Storage(CLOSED.into()));
         }
         Ok(record)
+    }
+}
+
+impl Shared {
+    fn new(road: Road, revision: u64) -> Self {
+        Self { state: Mutex::new(State::new(road, revision)) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of this lock panics")
     }
 
     fn settle(&self, jobs: Vec<Job>, outcome: &Result<(), String>) {
@@ -259,12 +281,8 @@ impl Writer {
 }
 
 impl State {
-    fn new(revision: u64) -> Self {
-        Self {
-            revision,
-            pending: HashMap::new(),
-            failed: None,
-        }
+    fn new(road: Road, revision: u64) -> Self {
+        Self { road, revision, pending: HashMap::new(), failed: None }
     }
 
     fn latest(&self, space: &Space, key: &Key) -> Option<Arc<Record>> {
@@ -302,7 +320,7 @@ fn event(
     }))
 }
 
-fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, writer: &std::sync::Weak<Writer>) {
+fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, shared: &Shared) {
     while let Ok(first) = queue.recv() {
         let mut jobs = vec![first];
         while jobs.len() < BATCH {
@@ -316,10 +334,7 @@ fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, writer: &std::sync::Weak<Writer
                 .map_err(|error| error.to_string()),
             None => Ok(()),
         };
-        let Some(writer) = writer.upgrade() else {
-            return;
-        };
-        writer.settle(jobs, &outcome);
+        shared.settle(jobs, &outcome);
     }
 }
 

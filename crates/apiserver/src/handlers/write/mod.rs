@@ -3,22 +3,29 @@
 //! In: an object as a client (or one of the server's own loops) wants it. Out: the stored object.
 //! A write that changes nothing is answered with what is stored: no revision, no event.
 
+mod difference;
+mod place;
+
+pub(crate) use difference::is_gone;
+pub(crate) use place::check_type;
+
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::call::Call;
 use crate::clock::stamp;
 use crate::convert;
 use crate::instance::Instance;
-use crate::{apply, schema};
-use crate::object::{self, at, child_mut, meta_mut};
-use crate::registry::{Behaviour, NAMESPACE_SHELF, Served, establish};
+use crate::object::{self, at, meta_mut};
+use crate::registry::{Behaviour, Served, establish};
 use crate::request::Caller;
 use crate::request::options::FieldValidation;
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{CommitError, Expect, Key, Record};
+use crate::{apply, schema};
 use crate::{metadata, strategy};
+use difference::{copy_field, differs, only_subresource, remove, same};
 
 /// A write that loses its race this often gives up.
 const RETRIES: usize = 64;
@@ -32,6 +39,8 @@ pub(crate) struct Writing<'a> {
     pub(crate) caller: Caller,
     pub(crate) manager: &'a str,
     pub(crate) subresource: &'a str,
+    /// The subresource that managed fields name; differs for scale, which writes the spec.
+    pub(crate) tracked_as: &'a str,
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
     /// Whether the new state already carries its managed fields (apply computes them itself).
@@ -61,6 +70,7 @@ impl<'a> Writing<'a> {
             caller: call.caller.clone(),
             manager: &call.manager,
             subresource: &call.target.subresource,
+            tracked_as: &call.target.subresource,
             dry_run: call.options.dry_run,
             field_validation: call.options.field_validation,
             tracked: false,
@@ -77,6 +87,7 @@ impl<'a> Writing<'a> {
             caller: Caller::admin(),
             manager: "apiserver",
             subresource,
+            tracked_as: subresource,
             dry_run: false,
             field_validation: FieldValidation::Ignore,
             tracked: false,
@@ -179,62 +190,10 @@ impl<'a> Writing<'a> {
         let live = self.instance.latest(key);
         match (expect, live, new) {
             (Expect::Absent, Some(_), _) => Err(CommitError::Conflict),
-            (_, live, Some(new)) => {
-                let revision = live.map_or(0, |live| live.revision);
-                Ok(Arc::new(Record::new(new, revision)))
-            }
+            (_, _, Some(new)) => Ok(Arc::new(Record::unstored(&new))),
             (_, Some(live), None) => Ok(live),
             (_, None, None) => Err(CommitError::Conflict),
         }
-    }
-
-    /// Whether type and namespace of the body fit the path.
-    fn check_place(&self, namespace: Option<&str>, new: &mut Value) -> Outcome<()> {
-        check_type(&self.served, new)?;
-        let own = object::namespace(new).to_owned();
-        match namespace {
-            Some(namespace) if own.is_empty() => {
-                meta_mut(new).insert("namespace".into(), namespace.into());
-            }
-            Some(namespace) if own != namespace => {
-                return Err(Failure::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on \
-                     the request",
-                ));
-            }
-            None if self.served.kind.namespaced => {
-                let message = "an empty namespace may not be set during creation";
-                return Err(Failure::bad_request(message));
-            }
-            None => {
-                meta_mut(new).remove("namespace");
-            }
-            Some(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Objects are made only in namespaces that exist and stay.
-    fn check_namespace(&self, namespace: &str, name: &str) -> Outcome<()> {
-        let key = Key {
-            shelf: NAMESPACE_SHELF.into(),
-            namespace: String::new(),
-            name: namespace.to_owned(),
-        };
-        let Some(found) = self.instance.latest(&key) else {
-            return Err(Failure::not_found_in("", "namespaces", namespace));
-        };
-        if object::is_deleting(&found.value()) {
-            let why = format!(
-                "unable to create new content in namespace {namespace} because it is being \
-                 terminated"
-            );
-            let failure = Failure::forbidden(&self.served.kind, name, &why);
-            let message = format!("namespace {namespace} is being terminated");
-            let cause = Cause::new("NamespaceTerminating", "metadata.namespace", message);
-            return Err(failure.with_causes(&[cause]));
-        }
-        Ok(())
     }
 
     fn prepare_create(&self, new: &mut Value) -> Outcome<()> {
@@ -263,7 +222,7 @@ impl<'a> Writing<'a> {
         if let Some(schema) = &version.schema {
             schema::default(new, schema);
             if !self.tracked {
-                apply::track_update(None, new, self.manager, schema, now, self.subresource);
+                apply::track_update(None, new, self.manager, schema, now, self.tracked_as);
             }
         }
         self.validate(new, None)?;
@@ -297,7 +256,7 @@ impl<'a> Writing<'a> {
             schema::default(&mut new, schema);
             if !self.tracked {
                 let now = self.instance.now();
-                let subresource = self.subresource;
+                let subresource = self.tracked_as;
                 apply::track_update(Some(old), &mut new, self.manager, schema, now, subresource);
             }
         }
@@ -321,78 +280,6 @@ impl<'a> Writing<'a> {
         } else {
             Step::Replace(new)
         })
-    }
-
-    /// Name, uid and resource version of an update must be those of the live object.
-    fn check_identity(&self, old: &Value, new: &Value) -> Outcome<()> {
-        let kind = &self.served.kind;
-        let name = object::name(old);
-        let given = object::name(new);
-        if !given.is_empty() && given != name {
-            return Err(Failure::bad_request(format!(
-                "the name of the object ({given}) does not match the name on the URL ({name})"
-            )));
-        }
-        let (namespace, own) = (object::namespace(old), object::namespace(new));
-        if !own.is_empty() && own != namespace {
-            return Err(Failure::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the \
-                 request",
-            ));
-        }
-        let (uid, own) = (object::uid(old), object::uid(new));
-        if !own.is_empty() && own != uid {
-            let why = format!(
-                "Precondition failed: UID in precondition: {own}, UID in object meta: {uid}"
-            );
-            return Err(Failure::conflict(kind, name, &why));
-        }
-        match object::meta_str(new, "resourceVersion") {
-            "" if !self.unconditional => {
-                let message = "Invalid value: 0x0: must be specified for an update";
-                let cause = Cause::new("FieldValueInvalid", "metadata.resourceVersion", message);
-                Err(Failure::invalid(kind, name, &[cause]))
-            }
-            "" | "0" => Ok(()),
-            revision if revision == object::meta_str(old, "resourceVersion") => Ok(()),
-            _ => Err(Failure::stale(kind, name)),
-        }
-    }
-
-    /// What no client can change.
-    fn keep_system_fields(&self, old: &Value, new: &mut Value) {
-        let tracked = self.tracked;
-        let before = object::meta(old);
-        let meta = meta_mut(new);
-        for field in [
-            "name",
-            "namespace",
-            "uid",
-            "creationTimestamp",
-            "generation",
-            "resourceVersion",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generateName",
-        ] {
-            match before.and_then(|before| before.get(field)) {
-                Some(value) => meta.insert(field.into(), value.clone()),
-                None => meta.remove(field),
-            };
-        }
-        meta.remove("selfLink");
-        // A client that sends none leaves them as they are; an empty list resets them.
-        if !tracked
-            && !meta.contains_key("managedFields")
-            && let Some(fields) = before.and_then(|before| before.get("managedFields"))
-        {
-            meta.insert("managedFields".into(), fields.clone());
-        }
-        for empty in ["labels", "annotations", "finalizers", "ownerReferences"] {
-            if meta.get(empty).is_some_and(is_empty) {
-                meta.remove(empty);
-            }
-        }
     }
 
     /// Removes unknown fields, and says so as the client asked for.
@@ -443,113 +330,4 @@ impl<'a> Writing<'a> {
         }
         Err(Failure::invalid(kind, object::name(new), &causes))
     }
-}
-
-/// Whether the body is of the type that the path is about; a missing type is filled in.
-pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
-    let (api_version, kind) = (served.api_version(), &served.kind.kind);
-    let given = object::text(new, &["apiVersion"]);
-    if !given.is_empty() && given != api_version {
-        return Err(Failure::bad_request(format!(
-            "the API version in the data ({given}) does not match the expected API version \
-             ({api_version})"
-        )));
-    }
-    let given = object::text(new, &["kind"]);
-    if !given.is_empty() && given != kind {
-        return Err(Failure::bad_request(format!(
-            "the kind in the data ({given}) does not match the expected kind ({kind})"
-        )));
-    }
-    new["apiVersion"] = api_version.into();
-    new["kind"] = kind.as_str().into();
-    Ok(())
-}
-
-fn remove(object: &mut Value, field: &str) {
-    if let Some(map) = object.as_object_mut() {
-        map.remove(field);
-    }
-}
-
-fn copy_field(from: &Value, to: &mut Value, field: &str) {
-    match from.get(field) {
-        Some(value) => to[field] = value.clone(),
-        None => remove(to, field),
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        _ => false,
-    }
-}
-
-/// The old object with only the part that the subresource is about.
-fn only_subresource(behaviour: Behaviour, subresource: &str, old: &Value, new: Value) -> Value {
-    let mut kept = old.clone();
-    match (behaviour, subresource) {
-        (Behaviour::Namespace, "finalize") => {
-            let finalizers = at(&new, &["spec", "finalizers"]).filter(|list| !is_empty(list));
-            let spec = child_mut(&mut kept, "spec");
-            match finalizers {
-                Some(finalizers) => spec.insert("finalizers".into(), finalizers.clone()),
-                None => spec.remove("finalizers"),
-            };
-        }
-        (Behaviour::CertificateSigningRequest, "approval") => {
-            let conditions = at(&new, &["status", "conditions"])
-                .cloned()
-                .unwrap_or(json!([]));
-            child_mut(&mut kept, "status").insert("conditions".into(), conditions);
-        }
-        _ => copy_field(&new, &mut kept, "status"),
-    }
-    if let Some(fields) = at(&new, &["metadata", "managedFields"]) {
-        meta_mut(&mut kept).insert("managedFields".into(), fields.clone());
-    }
-    kept
-}
-
-/// Whether something changed that counts as a new generation.
-fn differs(kind: &crate::registry::Kind, old: &Value, new: &Value, has_status: bool) -> bool {
-    if !kind.is_custom() {
-        return old.get("spec") != new.get("spec");
-    }
-    let counted = |object: &Value| {
-        let map = object.as_object().into_iter().flatten();
-        map.filter(|(field, _)| {
-            !matches!(field.as_str(), "metadata" | "apiVersion" | "kind")
-                && !(has_status && *field == "status")
-        })
-        .map(|(field, value)| (field.clone(), value.clone()))
-        .collect::<Vec<_>>()
-    };
-    counted(old) != counted(new)
-}
-
-/// Whether two states are the same but for the times of their managed fields.
-fn same(old: &Value, new: &Value) -> bool {
-    fn timeless(object: &Value) -> Value {
-        let mut object = object.clone();
-        let fields = meta_mut(&mut object)
-            .get_mut("managedFields")
-            .and_then(Value::as_array_mut);
-        for entry in fields.into_iter().flatten() {
-            remove(entry, "time");
-        }
-        object
-    }
-    old == new || timeless(old) == timeless(new)
-}
-
-/// Whether nothing holds an object that is being deleted.
-pub(crate) fn is_gone(behaviour: Behaviour, object: &Value) -> bool {
-    object::is_deleting(object)
-        && object::finalizers(object).is_empty()
-        && (behaviour != Behaviour::Namespace
-            || at(object, &["spec", "finalizers"]).is_none_or(is_empty))
 }

@@ -3,120 +3,15 @@
 //! The numbers are those of the published `generated.proto` files; a number that is not in a table
 //! is skipped, as protobuf asks.
 
+mod messages;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use messages::{Message, Shape};
+
 const MAGIC: &[u8] = b"k8s\0";
-
-/// How one field is read.
-#[derive(Clone, Copy)]
-enum Shape {
-    Text,
-    Texts,
-    Bool,
-    Int,
-    Bytes,
-    TextMap,
-    BytesMap,
-    One(&'static Message),
-    Many(&'static Message),
-}
-
-/// Field number, JSON name, shape.
-type Message = [(u64, &'static str, Shape)];
-
-const OWNER: &Message = &[
-    (1, "kind", Shape::Text),
-    (3, "name", Shape::Text),
-    (4, "uid", Shape::Text),
-    (5, "apiVersion", Shape::Text),
-    (6, "controller", Shape::Bool),
-    (7, "blockOwnerDeletion", Shape::Bool),
-];
-
-const META: &Message = &[
-    (1, "name", Shape::Text),
-    (2, "generateName", Shape::Text),
-    (3, "namespace", Shape::Text),
-    (5, "uid", Shape::Text),
-    (6, "resourceVersion", Shape::Text),
-    (11, "labels", Shape::TextMap),
-    (12, "annotations", Shape::TextMap),
-    (13, "ownerReferences", Shape::Many(OWNER)),
-    (14, "finalizers", Shape::Texts),
-];
-
-const NAMESPACE: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (2, "spec", Shape::One(&[(1, "finalizers", Shape::Texts)])),
-];
-
-const CONFIG_MAP: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (2, "data", Shape::TextMap),
-    (3, "binaryData", Shape::BytesMap),
-    (4, "immutable", Shape::Bool),
-];
-
-const SECRET: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (2, "data", Shape::BytesMap),
-    (3, "type", Shape::Text),
-    (4, "stringData", Shape::TextMap),
-    (5, "immutable", Shape::Bool),
-];
-
-const SERVICE_ACCOUNT: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (
-        3,
-        "imagePullSecrets",
-        Shape::Many(&[(1, "name", Shape::Text)]),
-    ),
-    (4, "automountServiceAccountToken", Shape::Bool),
-];
-
-const RESOURCE_ATTRIBUTES: &Message = &[
-    (1, "namespace", Shape::Text),
-    (2, "verb", Shape::Text),
-    (3, "group", Shape::Text),
-    (4, "version", Shape::Text),
-    (5, "resource", Shape::Text),
-    (6, "subresource", Shape::Text),
-    (7, "name", Shape::Text),
-];
-
-const ACCESS_REVIEW_SPEC: &Message = &[
-    (1, "resourceAttributes", Shape::One(RESOURCE_ATTRIBUTES)),
-    (
-        2,
-        "nonResourceAttributes",
-        Shape::One(&[(1, "path", Shape::Text), (2, "verb", Shape::Text)]),
-    ),
-];
-
-const ACCESS_REVIEW: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (2, "spec", Shape::One(ACCESS_REVIEW_SPEC)),
-];
-
-const REVIEW: &Message = &[(1, "metadata", Shape::One(META))];
-
-const PRECONDITIONS: &Message = &[(1, "uid", Shape::Text), (2, "resourceVersion", Shape::Text)];
-
-const DELETE_OPTIONS: &Message = &[
-    (1, "gracePeriodSeconds", Shape::Int),
-    (2, "preconditions", Shape::One(PRECONDITIONS)),
-    (3, "orphanDependents", Shape::Bool),
-    (4, "propagationPolicy", Shape::Text),
-    (5, "dryRun", Shape::Texts),
-];
-
-const EVICTION: &Message = &[
-    (1, "metadata", Shape::One(META)),
-    (2, "deleteOptions", Shape::One(DELETE_OPTIONS)),
-];
 
 /// Unwraps and decodes one message.
 pub(super) fn decode(bytes: &[u8]) -> Result<Value, String> {
@@ -140,21 +35,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Value, String> {
             _ => {}
         }
     }
-    let message = match kind.as_str() {
-        "Namespace" => NAMESPACE,
-        "ConfigMap" => CONFIG_MAP,
-        "Secret" => SECRET,
-        "ServiceAccount" => SERVICE_ACCOUNT,
-        "SelfSubjectAccessReview" => ACCESS_REVIEW,
-        "SelfSubjectReview" => REVIEW,
-        "Eviction" => EVICTION,
-        "DeleteOptions" => DELETE_OPTIONS,
-        _ => {
-            return Err(format!(
-                "{kind} in protobuf is not supported by this server; send it as JSON"
-            ));
-        }
-    };
+    let message = messages::of(&kind).ok_or_else(|| {
+        format!("{kind} in protobuf is not supported by this server; send it as JSON")
+    })?;
     let mut object = read(raw, message)?;
     object.insert("apiVersion".into(), api_version.into());
     object.insert("kind".into(), kind.into());
@@ -187,6 +70,11 @@ fn read(bytes: &[u8], message: &Message) -> Result<Map<String, Value>, String> {
                 }
                 Value::Object(inner)
             }
+            (Shape::Time, Wire::Bytes(data)) => match time(data)? {
+                Some(time) => Value::String(time),
+                None => continue,
+            },
+            (Shape::IntOrString, Wire::Bytes(data)) => int_or_string(data)?,
             (Shape::Texts, Wire::Bytes(text)) => {
                 push(&mut object, name, string(text)?.into());
                 continue;
@@ -227,6 +115,29 @@ fn entry(bytes: &[u8], binary: bool) -> Result<(String, Value), String> {
     let key = pair.remove("key").unwrap_or_default();
     let value = pair.remove("value").unwrap_or_else(|| "".into());
     Ok((key.as_str().unwrap_or_default().to_owned(), value))
+}
+
+/// Seconds and nanoseconds since 1970; zero is no time.
+fn time(bytes: &[u8]) -> Result<Option<String>, String> {
+    let parts = read(bytes, &[(1, "seconds", Shape::Int)])?;
+    let seconds = parts
+        .get("seconds")
+        .and_then(Value::as_i64)
+        .filter(|seconds| *seconds > 0);
+    let time = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    Ok(time.map(crate::clock::stamp))
+}
+
+fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
+    const PARTS: &Message = &[
+        (1, "type", Shape::Int),
+        (2, "int", Shape::Int),
+        (3, "text", Shape::Text),
+    ];
+    let mut parts = read(bytes, PARTS)?;
+    let is_text = parts.get("type").and_then(Value::as_i64) == Some(1);
+    let part = parts.remove(if is_text { "text" } else { "int" });
+    Ok(part.unwrap_or_else(|| if is_text { "".into() } else { 0.into() }))
 }
 
 fn string(bytes: &[u8]) -> Result<String, String> {

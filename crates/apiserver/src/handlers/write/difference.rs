@@ -1,0 +1,103 @@
+//! What changed between two states of an object, and which part of a write counts.
+
+use serde_json::{Value, json};
+
+use crate::object::{self, at, child_mut, meta_mut};
+use crate::registry::{Behaviour, Kind};
+
+pub(super) fn remove(object: &mut Value, field: &str) {
+    if let Some(map) = object.as_object_mut() {
+        map.remove(field);
+    }
+}
+
+pub(super) fn copy_field(from: &Value, to: &mut Value, field: &str) {
+    match from.get(field) {
+        Some(value) => to[field] = value.clone(),
+        None => remove(to, field),
+    }
+}
+
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+/// The old object with only the part that the subresource is about.
+pub(super) fn only_subresource(
+    behaviour: Behaviour,
+    subresource: &str,
+    old: &Value,
+    new: Value,
+) -> Value {
+    let mut kept = old.clone();
+    match (behaviour, subresource) {
+        (Behaviour::Namespace, "finalize") => {
+            let finalizers = at(&new, &["spec", "finalizers"]).filter(|list| !is_empty(list));
+            let spec = child_mut(&mut kept, "spec");
+            match finalizers {
+                Some(finalizers) => spec.insert("finalizers".into(), finalizers.clone()),
+                None => spec.remove("finalizers"),
+            };
+        }
+        (Behaviour::CertificateSigningRequest, "approval") => {
+            let conditions = at(&new, &["status", "conditions"])
+                .cloned()
+                .unwrap_or(json!([]));
+            child_mut(&mut kept, "status").insert("conditions".into(), conditions);
+        }
+        _ => copy_field(&new, &mut kept, "status"),
+    }
+    if let Some(fields) = at(&new, &["metadata", "managedFields"]) {
+        meta_mut(&mut kept).insert("managedFields".into(), fields.clone());
+    }
+    kept
+}
+
+/// Whether something changed that counts as a new generation.
+pub(super) fn differs(kind: &Kind, old: &Value, new: &Value, has_status: bool) -> bool {
+    if !kind.is_custom() {
+        return old.get("spec") != new.get("spec");
+    }
+    let counted = |object: &Value| {
+        let map = object.as_object().into_iter().flatten();
+        map.filter(|(field, _)| {
+            let uncounted = match field.as_str() {
+                "metadata" | "apiVersion" | "kind" => true,
+                "status" => has_status,
+                _ => false,
+            };
+            !uncounted
+        })
+        .map(|(field, value)| (field.clone(), value.clone()))
+        .collect::<Vec<_>>()
+    };
+    counted(old) != counted(new)
+}
+
+/// Whether two states are the same but for the times of their managed fields.
+pub(super) fn same(old: &Value, new: &Value) -> bool {
+    fn timeless(object: &Value) -> Value {
+        let mut object = object.clone();
+        let fields = meta_mut(&mut object)
+            .get_mut("managedFields")
+            .and_then(Value::as_array_mut);
+        for entry in fields.into_iter().flatten() {
+            remove(entry, "time");
+        }
+        object
+    }
+    old == new || timeless(old) == timeless(new)
+}
+
+/// Whether nothing holds an object that is being deleted.
+pub(crate) fn is_gone(behaviour: Behaviour, object: &Value) -> bool {
+    object::is_deleting(object)
+        && object::finalizers(object).is_empty()
+        && (behaviour != Behaviour::Namespace
+            || at(object, &["spec", "finalizers"]).is_none_or(is_empty))
+}
