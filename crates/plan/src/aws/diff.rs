@@ -91,6 +91,10 @@ fn stage(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     let length = i64::try_from(wanted.body.reveal().len()).unwrap_or(i64::MAX);
     let reason = match scene.payload {
         None => Some((ChangeKind::Create, "the payload object does not exist")),
+        Some(_) if known.is_none() => Some((
+            ChangeKind::Update,
+            "what the object holds is not known: put once",
+        )),
         Some(_) if known.as_ref() != Some(&wanted.sha256) => {
             Some((ChangeKind::Update, "the bootstrap data changed"))
         }
@@ -216,7 +220,7 @@ fn settle(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, used: &str, i
     } else {
         group.desired_capacity.min(spec.max_size).max(spec.min_size)
     };
-    steps.remember("what was reached", |record| {
+    steps.remember("what this apply reached", |record| {
         record.last_desired_capacity = Some(capacity);
         if !is_settled {
             return;

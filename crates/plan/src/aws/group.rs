@@ -164,7 +164,22 @@ fn zones(draft: &mut Draft, subnets: &BTreeSet<String>, group: &Group) {
         Effect::Replaces
     };
     draft.update.subnets = Some(subnets.clone());
-    draft.differs("subnets", json!(group.subnets), json!(subnets), effect);
+    let named = |verb: &str, names: Vec<&String>| {
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+    };
+    let parts = [
+        named("leaves", group.subnets.difference(subnets).collect()),
+        named("joins", subnets.difference(&group.subnets).collect()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    draft
+        .because
+        .push(format!("the group {}", parts.join(" and ")));
+    draft
+        .changes
+        .push(field("subnets", json!(group.subnets), json!(subnets)));
+    draft.effect = draft.effect.max(effect);
 }
 
 fn settings(draft: &mut Draft, spec: &GroupSpec, group: &Group) {
@@ -435,10 +450,10 @@ pub fn put_policy(steps: &mut Steps<'_>, spec: &GroupSpec, policy: Option<&Polic
             },
             kind,
             policy_object(),
-            format!(
-                "target CPU percent {}",
-                arrow(&json!(old), &json!(target_percent))
-            ),
+            match old {
+                Some(old) => format!("target CPU percent {old} -> {target_percent}"),
+                None => format!("a CPU policy with target {target_percent} percent is wanted"),
+            },
         )
         .changes(vec![field("target_percent", json!(old), target_percent)]),
     );

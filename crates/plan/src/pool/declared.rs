@@ -165,9 +165,9 @@ fn convert(
         (Kind::Any, value) => Ok(value.clone()),
         (Kind::Text, value) => scalar(value).map(Value::String).ok_or_else(refused),
         (Kind::Number, Value::Number(number)) => Ok(canonical(number)),
-        (Kind::Number, Value::String(text)) => serde_json::from_str::<Number>(text)
+        (Kind::Number, Value::String(text)) => exact(text)
             .map(|number| canonical(&number))
-            .map_err(|_| "must be a number, got a string that is not one".to_owned()),
+            .ok_or_else(|| "must be a number, got a string that is not one".to_owned()),
         (Kind::Flag, Value::Bool(flag)) => Ok(Value::Bool(*flag)),
         (Kind::Flag, Value::String(text)) => match text.as_str() {
             "true" => Ok(Value::Bool(true)),
@@ -209,6 +209,12 @@ fn scalar(value: &Value) -> Option<String> {
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// The number a text is, without anything around it.
+fn exact(text: &str) -> Option<Number> {
+    let is_bare = text.trim() == text;
+    is_bare.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// Whole numbers as integers, so that `40`, `40.0` and `"4e1"` are one value.

@@ -1,0 +1,587 @@
+//! A model of what the AWS calls of one pool do, and of the Secret that holds the record. It runs
+//! the steps of a plan one by one, can stop after any of them, and writes down every call.
+//!
+//! Faithful where decisions depend on it: a start of a refresh is refused while one runs, a
+//! cancelled one ends later, a group with instances cannot be deleted, a lower bound moves the
+//! desired count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use remuda_plan::{
+    aws::{
+        action::{Action as Call, GroupUpdate},
+        desired::{Desired, TemplateData},
+        group::{CPU_METRIC, POLICY_TYPE},
+        observed::{
+            Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Read, Refresh, Template,
+        },
+        outputs::provider_id,
+        roll,
+    },
+    driver::{self, Driver},
+    pool::{
+        action::{Action, Outlook, Plan, PlanStop},
+        members::{Address, Member, MemberState},
+        outputs::Outputs,
+    },
+};
+
+use super::demo::Demo;
+
+/// A launch template with all its versions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Versioned {
+    pub(crate) id: String,
+    pub(crate) default: usize,
+    pub(crate) versions: Vec<TemplateData>,
+    pub(crate) tags: BTreeMap<String, String>,
+}
+
+impl Versioned {
+    pub(crate) fn latest(&self) -> &TemplateData {
+        self.versions.last().expect("a template has a version")
+    }
+}
+
+/// Everything of one account that a pool can touch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cloud {
+    pub(crate) group: Option<Group>,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) templates: BTreeMap<String, Versioned>,
+    pub(crate) objects: BTreeMap<(String, String), (Vec<u8>, BTreeMap<String, String>)>,
+    /// Newest first.
+    pub(crate) refreshes: Vec<Refresh>,
+    /// What a lookup finds, by name filter; any filter finds `image` when there is no entry.
+    pub(crate) image: Option<String>,
+    /// Members besides the group's own instances, for reads.
+    pub(crate) extra_members: Vec<Member>,
+    /// Every call, in order, by its name.
+    pub(crate) calls: Vec<String>,
+    /// Every call with its content.
+    pub(crate) journal: Vec<Call>,
+    launched: u32,
+    made: u32,
+}
+
+/// How a pass ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum End {
+    /// All steps ran.
+    Done(Outlook),
+    /// A call was refused: the rest did not run.
+    Refused(String),
+    /// A call takes time: the rest did not run.
+    Pending,
+    /// The process died after this many steps.
+    Crashed,
+}
+
+pub(crate) fn name_of(action: &Action) -> &'static str {
+    match action {
+        Action::Remember(_) => "Remember",
+        Action::Aws(call) => call_name(call),
+    }
+}
+
+fn call_name(call: &Call) -> &'static str {
+    match call {
+        Call::PutPayload(_) => "PutObject",
+        Call::TagPayload { .. } => "PutObjectTagging",
+        Call::DeletePayload { .. } => "DeleteObject",
+        Call::CreateTemplate { .. } => "CreateLaunchTemplate",
+        Call::CreateTemplateVersion { .. } => "CreateLaunchTemplateVersion",
+        Call::SetDefaultVersion { .. } => "ModifyLaunchTemplate",
+        Call::TagTemplate { .. } => "CreateTags",
+        Call::UntagTemplate { .. } => "DeleteTags(ec2)",
+        Call::DeleteTemplate { .. } => "DeleteLaunchTemplate",
+        Call::CreateGroup { .. } => "CreateAutoScalingGroup",
+        Call::UpdateGroup(_) => "UpdateAutoScalingGroup",
+        Call::TagGroup { .. } => "CreateOrUpdateTags",
+        Call::UntagGroup { .. } => "DeleteTags",
+        Call::SuspendProcesses { .. } => "SuspendProcesses",
+        Call::ResumeProcesses { .. } => "ResumeProcesses",
+        Call::PutCpuPolicy { .. } => "PutScalingPolicy",
+        Call::DeleteCpuPolicy { .. } => "DeletePolicy",
+        Call::StartRefresh { .. } => "StartInstanceRefresh",
+        Call::CancelRefresh { .. } => "CancelInstanceRefresh",
+        Call::UnprotectInstances { .. } => "SetInstanceProtection",
+        Call::DeleteGroup { .. } => "DeleteAutoScalingGroup",
+    }
+}
+
+impl Cloud {
+    pub(crate) fn new() -> Self {
+        Self {
+            image: Some(super::demo::IMAGE.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// What a full read shows.
+    pub(crate) fn observe(&self, handle: &Handle) -> Observed {
+        let object = |place: &Option<(String, String)>| {
+            Read::Known(place.as_ref().and_then(|place| {
+                let (body, tags) = self.objects.get(place)?;
+                Some(PayloadHead {
+                    content_length: i64::try_from(body.len()).expect("a small body"),
+                    etag: None,
+                    tags: tags.clone(),
+                })
+            }))
+        };
+        let group = self
+            .group
+            .clone()
+            .filter(|group| group.name == handle.group_name);
+        let templates = self
+            .templates
+            .iter()
+            .filter(|(name, _)| name.starts_with(&handle.template_prefix))
+            .map(|(name, found)| (name.clone(), described(name, found)))
+            .collect();
+        Observed {
+            members: Read::Known(self.members(group.as_ref())),
+            group: Read::Known(group),
+            policy: Read::Known(self.policy.clone()),
+            templates: Read::Known(templates),
+            payload: object(&handle.payload),
+            old_payload: object(&handle.old_payload),
+            image: Read::Known(handle.image.as_ref().and(self.image.clone())),
+            refreshes: Read::Known(self.refreshes.clone()),
+            failed_activities: Read::NotAsked,
+        }
+    }
+
+    fn members(&self, group: Option<&Group>) -> Vec<Member> {
+        let own = group.into_iter().flat_map(|group| &group.instances);
+        own.map(|instance| member(&instance.instance_id, "us-east-1a", "running"))
+            .chain(self.extra_members.clone())
+            .collect()
+    }
+
+    /// The plan of a pass towards the desired state.
+    pub(crate) fn plan(&self, demo: &Demo) -> Result<Plan, PlanStop> {
+        let desired = driver::Desired::Aws(Box::new(demo.good()));
+        let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context());
+        let observed = driver::Observed::Aws(Box::new(self.observe(&handle)));
+        Driver::diff(&desired, &observed, &demo.context())
+    }
+
+    /// The plan of a pass towards nothing.
+    pub(crate) fn teardown(&self, demo: &Demo) -> Plan {
+        let handle = Driver::Aws
+            .handle_from_record(&demo.context())
+            .expect("something was applied");
+        let driver::Handle::Aws(inner) = &handle;
+        let observed = driver::Observed::Aws(Box::new(self.observe(inner)));
+        Driver::Aws
+            .teardown(&handle, &observed, &demo.context())
+            .expect("every read succeeded")
+    }
+
+    /// What the pool publishes.
+    pub(crate) fn outputs(&self, demo: &Demo) -> Outputs {
+        let desired = demo.good();
+        let handle = Driver::handle(
+            &driver::Desired::Aws(Box::new(desired.clone())),
+            &demo.context(),
+        );
+        let driver::Handle::Aws(inner) = &handle;
+        let observed = driver::Observed::Aws(Box::new(self.observe(inner)));
+        Driver::Aws
+            .outputs(
+                &handle,
+                &observed,
+                &desired.dropped_node_labels,
+                Some(demo.inputs.replicas),
+                &demo.context(),
+            )
+            .expect("every read succeeded")
+    }
+
+    /// Runs the steps of a plan, as many as `crash_after` allows.
+    pub(crate) fn run(&mut self, demo: &mut Demo, plan: &Plan, crash_after: usize) -> End {
+        for (index, step) in plan.steps.iter().enumerate() {
+            if index == crash_after {
+                return End::Crashed;
+            }
+            match &step.action {
+                Action::Remember(record) => demo.record = Some((**record).clone()),
+                Action::Aws(call) => {
+                    self.calls.push(call_name(call).to_owned());
+                    self.journal.push(call.clone());
+                    match self.apply(call) {
+                        Ok(true) => {}
+                        Ok(false) => return End::Pending,
+                        Err(code) => return End::Refused(code.to_owned()),
+                    }
+                }
+            }
+        }
+        if plan.steps.len() == crash_after {
+            return End::Crashed;
+        }
+        End::Done(plan.outlook.clone())
+    }
+
+    /// One pass; the calls it made.
+    pub(crate) fn pass(&mut self, demo: &mut Demo) -> Vec<String> {
+        demo.now += 60;
+        let plan = self.plan(demo).expect("a plan can be made");
+        let before = self.calls.len();
+        self.run(demo, &plan, usize::MAX);
+        self.calls[before..].to_vec()
+    }
+
+    /// Passes and time until nothing is left to do; every call they made.
+    pub(crate) fn settle(&mut self, demo: &mut Demo) -> Vec<String> {
+        let before = self.calls.len();
+        for _ in 0..20 {
+            demo.now += 60;
+            let plan = self.plan(demo).expect("a plan can be made");
+            let is_settled = plan.steps.is_empty() && plan.outlook == Outlook::Settled;
+            self.run(demo, &plan, usize::MAX);
+            if is_settled {
+                return self.calls[before..].to_vec();
+            }
+            self.tick();
+        }
+        panic!("does not settle: {:?}", &self.calls[before..]);
+    }
+
+    /// Time goes by: what was accepted comes to its end. A running refresh goes on.
+    pub(crate) fn tick(&mut self) {
+        for refresh in &mut self.refreshes {
+            if refresh.status == "Cancelling" {
+                refresh.status = "Cancelled".to_owned();
+            }
+        }
+        if let Some(group) = &mut self.group {
+            if group.status.is_some() {
+                self.group = None;
+                self.policy = None;
+                return;
+            }
+            let desired = usize::try_from(group.desired_capacity).expect("not negative");
+            while group.instances.len() > desired {
+                let last = group.instances.iter().rposition(|i| !i.protected);
+                match last {
+                    Some(last) => drop(group.instances.remove(last)),
+                    None => break,
+                }
+            }
+            while group.instances.len() < desired {
+                self.launched += 1;
+                group.instances.push(GroupInstance {
+                    instance_id: format!("i-{:017x}", self.launched),
+                    lifecycle_state: "InService".to_owned(),
+                    protected: false,
+                    template_name: group.template_name.clone(),
+                    template_version: None,
+                });
+            }
+        }
+    }
+
+    /// Whether the call came to its end at once, or the code with which it was refused.
+    fn apply(&mut self, call: &Call) -> Result<bool, &'static str> {
+        match call {
+            Call::PutPayload(payload) => {
+                self.objects.insert(
+                    (payload.bucket.clone(), payload.key.clone()),
+                    (payload.body.reveal().clone(), payload.tags.clone()),
+                );
+            }
+            Call::TagPayload { bucket, key, tags } => {
+                let object = self.objects.get_mut(&(bucket.clone(), key.clone()));
+                object.ok_or("NoSuchKey")?.1.clone_from(tags);
+            }
+            Call::DeletePayload { bucket, key } => {
+                self.objects.remove(&(bucket.clone(), key.clone()));
+            }
+            Call::CreateTemplate {
+                name, data, tags, ..
+            } => {
+                if self.templates.contains_key(name) {
+                    return Err("InvalidLaunchTemplateName.AlreadyExistsException");
+                }
+                self.made += 1;
+                self.templates.insert(
+                    name.clone(),
+                    Versioned {
+                        id: format!("lt-{:017x}", self.made),
+                        default: 1,
+                        versions: vec![data.clone()],
+                        tags: tags.clone(),
+                    },
+                );
+            }
+            Call::CreateTemplateVersion { name, data, .. } => {
+                let found = self.templates.get_mut(name);
+                let found = found.ok_or("InvalidLaunchTemplateName.NotFoundException")?;
+                found.versions.push(data.clone());
+            }
+            Call::SetDefaultVersion { name, version } => {
+                let found = self.templates.get_mut(name);
+                let found = found.ok_or("InvalidLaunchTemplateName.NotFoundException")?;
+                found.default = usize::try_from(*version).expect("a version number");
+                assert!(found.default <= found.versions.len(), "the version exists");
+            }
+            Call::TagTemplate { id, tags } => self.template_by_id(id)?.tags.extend(tags.clone()),
+            Call::UntagTemplate { id, keys } => {
+                self.template_by_id(id)?
+                    .tags
+                    .retain(|key, _| !keys.contains(key));
+            }
+            Call::DeleteTemplate { name } => drop(self.templates.remove(name)),
+            Call::CreateGroup {
+                group,
+                template_name,
+            } => self.create_group(group, template_name)?,
+            Call::UpdateGroup(update) => self.update_group(update)?,
+            Call::StartRefresh { .. } => self.start_refresh()?,
+            Call::CancelRefresh { .. } => return Ok(self.cancel_refresh()),
+            Call::DeleteGroup { .. } => self.delete_group()?,
+            Call::TagGroup { .. }
+            | Call::UntagGroup { .. }
+            | Call::SuspendProcesses { .. }
+            | Call::ResumeProcesses { .. }
+            | Call::PutCpuPolicy { .. }
+            | Call::DeleteCpuPolicy { .. }
+            | Call::UnprotectInstances { .. } => self.change_group(call)?,
+        }
+        Ok(true)
+    }
+
+    fn template_by_id(&mut self, id: &str) -> Result<&mut Versioned, &'static str> {
+        let found = self.templates.values_mut().find(|found| found.id == id);
+        found.ok_or("InvalidLaunchTemplateId.NotFound")
+    }
+
+    fn create_group(
+        &mut self,
+        spec: &remuda_plan::aws::desired::GroupSpec,
+        template_name: &str,
+    ) -> Result<(), &'static str> {
+        if self.group.is_some() {
+            return Err("AlreadyExists");
+        }
+        let template = self.templates.get(template_name).ok_or("ValidationError")?;
+        assert!(!spec.subnets.is_empty(), "a group needs a subnet");
+        self.group = Some(Group {
+            name: spec.name.clone(),
+            arn: format!(
+                "arn:aws:autoscaling:us-east-1:000000000000:autoScalingGroup:0:autoScalingGroupName/{}",
+                spec.name
+            ),
+            min_size: spec.min_size,
+            max_size: spec.max_size,
+            desired_capacity: spec.desired_capacity,
+            template_id: Some(template.id.clone()),
+            template_name: Some(template_name.to_owned()),
+            template_version: Some("$Latest".to_owned()),
+            subnets: spec.subnets.clone(),
+            capacity_rebalance: spec.capacity_rebalance,
+            health_check_type: "EC2".to_owned(),
+            health_check_grace_period_seconds: 300,
+            new_instances_protected: false,
+            tags: spec
+                .tags
+                .iter()
+                .map(|(k, v)| (k.clone(), (v.clone(), false)))
+                .collect(),
+            suspended: BTreeSet::new(),
+            instances: Vec::new(),
+            status: None,
+        });
+        self.tick();
+        Ok(())
+    }
+
+    fn update_group(&mut self, update: &GroupUpdate) -> Result<(), &'static str> {
+        let template = match &update.template_name {
+            Some(name) => Some((
+                name,
+                self.templates
+                    .get(name)
+                    .ok_or("ValidationError")?
+                    .id
+                    .clone(),
+            )),
+            None => None,
+        };
+        let group = self.group.as_mut().ok_or("ValidationError")?;
+        if let Some((name, id)) = template {
+            group.template_name = Some(name.clone());
+            group.template_id = Some(id);
+            group.template_version = Some("$Latest".to_owned());
+        }
+        group.min_size = update.min_size.unwrap_or(group.min_size);
+        group.max_size = update.max_size.unwrap_or(group.max_size);
+        if group.min_size > group.max_size {
+            return Err("ValidationError");
+        }
+        group.desired_capacity = update
+            .desired_capacity
+            .unwrap_or(group.desired_capacity)
+            .clamp(group.min_size, group.max_size);
+        if let Some(subnets) = &update.subnets {
+            group.subnets.clone_from(subnets);
+        }
+        group.capacity_rebalance = update
+            .capacity_rebalance
+            .unwrap_or(group.capacity_rebalance);
+        group.health_check_type = update
+            .health_check_type
+            .clone()
+            .unwrap_or_else(|| group.health_check_type.clone());
+        group.health_check_grace_period_seconds = update
+            .health_check_grace_period_seconds
+            .unwrap_or(group.health_check_grace_period_seconds);
+        group.new_instances_protected = update
+            .new_instances_protected
+            .unwrap_or(group.new_instances_protected);
+        Ok(())
+    }
+
+    fn change_group(&mut self, call: &Call) -> Result<(), &'static str> {
+        let group = self.group.as_mut().ok_or("ValidationError")?;
+        match call {
+            Call::TagGroup { tags, .. } => group
+                .tags
+                .extend(tags.iter().map(|(k, v)| (k.clone(), (v.clone(), false)))),
+            Call::UntagGroup { keys, .. } => group.tags.retain(|key, _| !keys.contains(key)),
+            Call::SuspendProcesses { processes, .. } => group.suspended.extend(processes.clone()),
+            Call::ResumeProcesses { processes, .. } => {
+                group
+                    .suspended
+                    .retain(|process| !processes.contains(process));
+            }
+            Call::PutCpuPolicy { target_percent, .. } => {
+                self.policy = Some(Policy {
+                    policy_type: POLICY_TYPE.to_owned(),
+                    metric: CPU_METRIC.to_owned(),
+                    target_value: *target_percent,
+                });
+            }
+            Call::DeleteCpuPolicy { .. } => self.policy = None,
+            Call::UnprotectInstances { instance_ids, .. } => {
+                for instance in &mut group.instances {
+                    instance.protected &= !instance_ids.contains(&instance.instance_id);
+                }
+            }
+            other => panic!("{other:?} does not change a group"),
+        }
+        Ok(())
+    }
+
+    fn start_refresh(&mut self) -> Result<(), &'static str> {
+        if self.running_refresh().is_some() {
+            return Err("InstanceRefreshInProgress");
+        }
+        let group = self.group.as_ref().ok_or("ValidationError")?;
+        let refresh = Refresh {
+            id: format!("refresh-{}", self.refreshes.len() + 1),
+            status: "InProgress".to_owned(),
+            status_reason: group.template_name.clone(),
+            percentage_complete: Some(0),
+        };
+        self.refreshes.insert(0, refresh);
+        Ok(())
+    }
+
+    pub(crate) fn running_refresh(&mut self) -> Option<&mut Refresh> {
+        self.refreshes
+            .iter_mut()
+            .find(|refresh| !roll::is_terminal(&refresh.status))
+    }
+
+    /// Whether nothing had to be cancelled.
+    fn cancel_refresh(&mut self) -> bool {
+        match self.running_refresh() {
+            Some(refresh) => {
+                refresh.status = "Cancelling".to_owned();
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn delete_group(&mut self) -> Result<(), &'static str> {
+        if let Some(group) = &mut self.group {
+            if !group.instances.is_empty() {
+                return Err("ResourceInUse");
+            }
+            group.status = Some("Delete in progress".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How often a call was made.
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.calls.iter().filter(|call| *call == name).count()
+    }
+
+    /// The template the group uses, with its name.
+    pub(crate) fn template(&self) -> (&str, &Versioned) {
+        let group = self.group.as_ref().expect("the group exists");
+        let name = group.template_name.as_deref().expect("it names a template");
+        (name, &self.templates[name])
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        self.group.as_ref().expect("the group exists")
+    }
+
+    pub(crate) fn group_mut(&mut self) -> &mut Group {
+        self.group.as_mut().expect("the group exists")
+    }
+}
+
+fn described(name: &str, found: &Versioned) -> Template {
+    let number = |n: usize| i64::try_from(n).expect("a small number");
+    Template {
+        id: found.id.clone(),
+        name: name.to_owned(),
+        default_version: number(found.default),
+        latest_version: number(found.versions.len()),
+        tags: found.tags.clone(),
+        data: Some(found.latest().clone()),
+        foreign_fields: Vec::new(),
+    }
+}
+
+/// A member as a read shows it.
+pub(crate) fn member(instance_id: &str, zone: &str, ec2_state: &str) -> Member {
+    let (state, reason) = remuda_plan::aws::outputs::member_state(ec2_state)
+        .unwrap_or((MemberState::Terminated, None));
+    Member {
+        provider_id: provider_id(zone, instance_id),
+        instance_id: instance_id.to_owned(),
+        addresses: vec![Address {
+            kind: "InternalIP".to_owned(),
+            address: "10.0.1.11".to_owned(),
+        }],
+        failure_domain: Some(zone.to_owned()),
+        state,
+        reason: reason.map(str::to_owned),
+    }
+}
+
+/// DEMO with a test's changes, applied until nothing is left to do.
+pub(crate) fn applied(mut demo: Demo) -> (Cloud, Demo) {
+    let mut cloud = Cloud::new();
+    cloud.settle(&mut demo);
+    cloud.calls.clear();
+    cloud.journal.clear();
+    (cloud, demo)
+}
+
+/// What the desired state of good inputs makes of the template, its image resolved.
+pub(crate) fn data_of(desired: &Desired, image_id: &str) -> TemplateData {
+    TemplateData {
+        image_id: image_id.to_owned(),
+        ..desired.template.clone()
+    }
+}

@@ -1,0 +1,351 @@
+//! Settles and survives: from any state of a pool and any change of its inputs, passes come to an
+//! end with the world as wished; killed after any step, they come to the same end.
+
+use proptest::prelude::*;
+use remuda_plan::{
+    aws::{desired::TemplateData, observed::Group, observed::Refresh},
+    pool::action::Outlook,
+};
+use serde_json::{Value, json};
+
+use super::{
+    cloud::Cloud,
+    demo::{Demo, demo},
+    ownership::made_by_the_module,
+};
+
+/// One change of the inputs.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Version(u8),
+    Image(Option<u8>),
+    Replicas(u8),
+    Autoscaling(Option<(u8, u8)>),
+    Zones(u8),
+    Variable(u8),
+    Label(u8),
+    Document(u8),
+    Tag(u8),
+    Bucket(bool),
+    ClusterId(bool),
+}
+
+/// One change of the cloud by somebody else.
+#[derive(Debug, Clone, Copy)]
+enum Drift {
+    Bounds(u8),
+    Count(u8),
+    GroupGone,
+    TemplateGone,
+    ObjectGone,
+    PolicyGone,
+    Processes,
+    TagGone,
+    ForeignTag,
+    OldVersion,
+    OtherVersion,
+    RefreshRuns,
+    RecordLost,
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let one = prop_oneof![
+        (0..3u8).prop_map(Change::Version),
+        proptest::option::of(0..2u8).prop_map(Change::Image),
+        (0..5u8).prop_map(Change::Replicas),
+        proptest::option::of((0..3u8, 3..6u8)).prop_map(Change::Autoscaling),
+        (0..4u8).prop_map(Change::Zones),
+        (0..6u8).prop_map(Change::Variable),
+        (0..3u8).prop_map(Change::Label),
+        (0..3u8).prop_map(Change::Document),
+        (0..3u8).prop_map(Change::Tag),
+        any::<bool>().prop_map(Change::Bucket),
+        any::<bool>().prop_map(Change::ClusterId),
+    ];
+    prop::collection::vec(one, 0..4)
+}
+
+fn drifts() -> impl Strategy<Value = Vec<Drift>> {
+    let one = prop_oneof![
+        (0..5u8).prop_map(Drift::Bounds),
+        (0..5u8).prop_map(Drift::Count),
+        Just(Drift::GroupGone),
+        Just(Drift::TemplateGone),
+        Just(Drift::ObjectGone),
+        Just(Drift::PolicyGone),
+        Just(Drift::Processes),
+        Just(Drift::TagGone),
+        Just(Drift::ForeignTag),
+        Just(Drift::OldVersion),
+        Just(Drift::OtherVersion),
+        Just(Drift::RefreshRuns),
+        Just(Drift::RecordLost),
+    ];
+    prop::collection::vec(one, 0..3)
+}
+
+fn changed(mut demo: Demo, changes: &[Change]) -> Demo {
+    for change in changes {
+        demo = match *change {
+            Change::Version(n) => demo.version(&format!("v1.3{n}.0")),
+            Change::Image(id) => demo.var(
+                "machine_image",
+                json!({ "id": id.map(|n| format!("ami-0{n}")) }),
+            ),
+            Change::Replicas(n) => demo.with(|inputs| inputs.replicas = i64::from(n)),
+            Change::Autoscaling(Some((min, max))) => {
+                demo.autoscaled(i64::from(min), i64::from(max))
+            }
+            Change::Autoscaling(None) => demo.with(|inputs| {
+                inputs.autoscaling = remuda_plan::pool::inputs::Autoscaling::OFF;
+            }),
+            Change::Zones(0) => demo.zones([]),
+            Change::Zones(1) => demo.zones(["us-east-1a"]),
+            Change::Zones(2) => demo.zones(["us-east-1a", "us-east-1c"]),
+            Change::Zones(_) => demo.zones(["us-east-1b"]),
+            Change::Variable(n) => variable(demo, n),
+            Change::Label(0) => demo.labels([]),
+            Change::Label(n) => demo.labels([("team", if n == 1 { "a" } else { "b" })]),
+            Change::Document(n) => demo.document(format!("#cloud-config\nn: {n}\n").as_bytes()),
+            Change::Tag(n) => demo.var("additional_tags", json!({ format!("tag-{n}"): "x" })),
+            Change::Bucket(other) => demo.exports(|exports| {
+                exports["bootstrap_bucket"] = json!(if other {
+                    "other-bucket"
+                } else {
+                    super::demo::BUCKET
+                });
+            }),
+            Change::ClusterId(other) => demo.exports(|exports| {
+                exports["kubernetes_cluster_id"] = json!(if other { "other" } else { "demo-id" });
+            }),
+        };
+    }
+    demo
+}
+
+fn variable(demo: Demo, n: u8) -> Demo {
+    let (name, value): (&str, Value) = match n {
+        0 => ("instance_type", json!("m6i.xlarge")),
+        1 => ("spot", json!(true)),
+        2 => ("spot", json!(false)),
+        3 => ("autoscaler", json!("external")),
+        4 => ("autoscaling_target_cpu_percent", json!(75)),
+        _ => ("root_volume_size_gib", json!(80)),
+    };
+    demo.var(name, value)
+}
+
+fn drifted(cloud: &mut Cloud, demo: &mut Demo, drifts: &[Drift]) {
+    for drift in drifts {
+        if let Drift::RecordLost = drift {
+            // Without a group there is nothing certain to rebuild a record from.
+            if cloud.group.is_some() {
+                demo.record = None;
+            }
+            continue;
+        }
+        let latest = cloud
+            .group
+            .as_ref()
+            .and_then(|group| group.template_name.clone());
+        match drift {
+            Drift::GroupGone => {
+                if demo.record.is_some() {
+                    cloud.group = None;
+                    cloud.policy = None;
+                }
+            }
+            Drift::TemplateGone => cloud.templates.clear(),
+            Drift::ObjectGone => cloud.objects.clear(),
+            Drift::PolicyGone => cloud.policy = None,
+            Drift::RefreshRuns => refresh(cloud),
+            Drift::OldVersion | Drift::OtherVersion => {
+                if let Some(found) = latest.and_then(|name| cloud.templates.get_mut(&name)) {
+                    if let Drift::OtherVersion = drift {
+                        let mut data = found.latest().clone();
+                        data.instance_type = "t3.nano".to_owned();
+                        found.versions.push(data);
+                    }
+                    found.default = 1;
+                }
+            }
+            Drift::Bounds(_)
+            | Drift::Count(_)
+            | Drift::Processes
+            | Drift::TagGone
+            | Drift::ForeignTag => {
+                if let Some(group) = &mut cloud.group {
+                    spoil(group, *drift);
+                }
+            }
+            Drift::RecordLost => {}
+        }
+    }
+}
+
+fn spoil(group: &mut Group, drift: Drift) {
+    match drift {
+        Drift::Bounds(n) => {
+            group.min_size = group.min_size.min(i64::from(n));
+            group.max_size = group.max_size.max(i64::from(n));
+        }
+        Drift::Count(n) => {
+            group.max_size = group.max_size.max(i64::from(n));
+            group.min_size = group.min_size.min(i64::from(n));
+            group.desired_capacity = i64::from(n);
+        }
+        Drift::Processes => drop(group.suspended.insert("Launch".to_owned())),
+        Drift::TagGone => drop(group.tags.remove("captf.io/managed-by")),
+        _ => drop(
+            group
+                .tags
+                .insert("theirs".to_owned(), ("x".to_owned(), true)),
+        ),
+    }
+}
+
+fn refresh(cloud: &mut Cloud) {
+    if cloud.group.is_some() && cloud.running_refresh().is_none() {
+        cloud.refreshes.insert(
+            0,
+            Refresh {
+                id: "by-hand".to_owned(),
+                status: "InProgress".to_owned(),
+                status_reason: None,
+                percentage_complete: None,
+            },
+        );
+    }
+}
+
+/// What a pool came to, without generated names and ids.
+#[derive(Debug, PartialEq)]
+struct EndState {
+    group: (i64, i64, Vec<String>, bool, Vec<String>),
+    tags: Vec<(String, String)>,
+    policy: Option<String>,
+    data: TemplateData,
+    template_tags: Vec<(String, String)>,
+    objects: Vec<((String, String), Vec<u8>)>,
+    /// Templates there are.
+    templates: usize,
+    /// Refreshes that were started by us.
+    refreshes: usize,
+    payload_hash: Option<String>,
+    has_pending_roll: bool,
+}
+
+fn end_state(cloud: &Cloud, demo: &Demo) -> EndState {
+    let group = cloud.group();
+    let (_, template) = cloud.template();
+    let record = demo.remembered();
+    EndState {
+        group: (
+            group.min_size,
+            group.max_size,
+            group.subnets.iter().cloned().collect(),
+            group.capacity_rebalance,
+            group.suspended.iter().cloned().collect(),
+        ),
+        tags: group
+            .tags
+            .iter()
+            .map(|(k, (v, _))| (k.clone(), v.clone()))
+            .collect(),
+        policy: cloud.policy.as_ref().map(|policy| format!("{policy:?}")),
+        data: template.latest().clone(),
+        template_tags: template.tags.clone().into_iter().collect(),
+        objects: cloud
+            .objects
+            .iter()
+            .map(|(place, (body, _))| (place.clone(), body.clone()))
+            .collect(),
+        templates: cloud.templates.len(),
+        refreshes: cloud
+            .refreshes
+            .iter()
+            .filter(|refresh| refresh.id != "by-hand")
+            .count(),
+        payload_hash: record.payload_hash,
+        has_pending_roll: record.pending_roll.is_some(),
+    }
+}
+
+/// A pool of some inputs at rest, or one made by the module.
+fn start(is_adopted: bool, before: &[Change]) -> (Cloud, Demo) {
+    if is_adopted {
+        return made_by_the_module();
+    }
+    let mut cloud = Cloud::new();
+    let mut demo = changed(demo(), before);
+    cloud.settle(&mut demo);
+    (cloud, demo)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn settles_and_writes_nothing_more(
+        is_adopted: bool,
+        before in changes(),
+        drift in drifts(),
+        after in changes(),
+    ) {
+        let (mut cloud, mut demo) = start(is_adopted, &before);
+        let rolls_before = cloud.refreshes.len();
+        drifted(&mut cloud, &mut demo, &drift);
+        let is_record_lost = demo.record.is_none();
+        let had_group = cloud.group.is_some();
+        let key = demo.good().roll_key;
+        let mut demo = changed(demo, &after);
+        let is_roll = key != demo.good().roll_key;
+        cloud.settle(&mut demo);
+
+        let second = cloud.plan(&demo).expect("a plan can be made");
+        prop_assert!(second.steps.is_empty(), "{second:?}");
+        prop_assert_eq!(second.outlook, Outlook::Settled);
+
+        let desired = demo.good();
+        let group = cloud.group();
+        prop_assert_eq!((group.min_size, group.max_size), (desired.group.min_size, desired.group.max_size));
+        for (key, value) in &desired.group.tags {
+            prop_assert_eq!(group.tags.get(key), Some(&(value.clone(), false)));
+        }
+        let mut expected = desired.template.clone();
+        expected.image_id = match &desired.image {
+            remuda_plan::aws::desired::ImageChoice::Pinned(id) => id.clone(),
+            remuda_plan::aws::desired::ImageChoice::Lookup(_) => super::demo::IMAGE.to_owned(),
+        };
+        prop_assert_eq!(cloud.template().1.latest(), &expected);
+        let started = cloud.refreshes.iter().filter(|r| r.id != "by-hand").count();
+        let owed = usize::from(is_roll && !is_record_lost && had_group);
+        prop_assert_eq!(started - rolls_before.min(started), owed, "refreshes");
+    }
+
+    #[test]
+    fn survives_a_crash_after_any_step(
+        is_adopted: bool,
+        before in changes(),
+        drift in drifts(),
+        after in changes(),
+        crashes in prop::collection::vec(1..14usize, 1..4),
+    ) {
+        let (mut cloud, mut demo) = start(is_adopted, &before);
+        drifted(&mut cloud, &mut demo, &drift);
+        let demo = changed(demo, &after);
+
+        let (mut calm, mut calm_demo) = (cloud.clone(), demo.clone());
+        calm.settle(&mut calm_demo);
+
+        let mut demo = demo;
+        for crash_after in crashes {
+            demo.now += 60;
+            let plan = cloud.plan(&demo).expect("a plan can be made");
+            cloud.run(&mut demo, &plan, crash_after);
+            cloud.tick();
+        }
+        cloud.settle(&mut demo);
+        prop_assert_eq!(end_state(&cloud, &demo), end_state(&calm, &calm_demo));
+    }
+}
