@@ -258,6 +258,7 @@ pub struct ClusterInitialization {
 
 /// Phase of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum ClusterPhase {
     /// Nothing has been made.
     Pending,

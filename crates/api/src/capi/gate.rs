@@ -19,6 +19,7 @@ pub struct ConditionGate {
 
 /// Which status of a condition is good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum ConditionPolarity {
     /// True is good.
     #[default]

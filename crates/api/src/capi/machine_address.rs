@@ -17,6 +17,7 @@ pub struct MachineAddress {
 
 /// Sorts of machine addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum MachineAddressType {
     /// Host name.
     Hostname,

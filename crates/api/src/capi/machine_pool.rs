@@ -184,6 +184,7 @@ pub struct MachinePoolInitialization {
 
 /// Phase of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum MachinePoolPhase {
     /// Bootstrap data is missing.
     Pending,

@@ -24,6 +24,7 @@ pub struct MachineTaint {
 
 /// What a taint does to Pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum TaintEffect {
     /// They are not scheduled here.
     NoSchedule,
@@ -35,6 +36,7 @@ pub enum TaintEffect {
 
 /// When a taint is put on a Node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum TaintPropagation {
     /// It is kept there.
     Always,

@@ -196,6 +196,7 @@ pub struct MachineDeploymentDeletion {
 
 /// Which machine goes first when a set shrinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum DeletionOrder {
     /// Any.
     #[default]
@@ -234,6 +235,7 @@ pub struct MachineDeploymentRolloutStrategy {
 
 /// Sorts of replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum RolloutStrategyType {
     /// New machines come as old ones go.
     RollingUpdate,

@@ -31,6 +31,7 @@ pub struct ClusterDriftPolicy {
 
 /// What follows from drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum DriftAction {
     /// Say so in conditions and events, change nothing.
     Report,

@@ -37,6 +37,7 @@ pub struct Instance {
 
 /// State of a machine in words both clouds share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 #[serde(rename_all = "lowercase")]
 pub enum InstanceState {
     /// Being created or started.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Bring the cloud to the desired state.
@@ -102,6 +103,7 @@ pub struct RunError {
 
 /// Sorts of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunErrorKind {
     /// The image does not hold what it must.

@@ -108,6 +108,7 @@ pub struct TerraformClusterSpec {
 
 /// Whether changes wait for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum ApplyPolicy {
     /// Changes are applied as they come.
     Automatic,

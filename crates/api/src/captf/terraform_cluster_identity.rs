@@ -106,6 +106,7 @@ pub struct SecretReference {
 
 /// Sorts of credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum CredentialsType {
     /// Keys of a Secret.
     #[default]

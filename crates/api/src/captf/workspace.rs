@@ -23,6 +23,7 @@ pub struct Source {
 
 /// When an image is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum ImagePullPolicy {
     /// When the node does not have it.
     IfNotPresent,
@@ -46,6 +47,7 @@ pub struct IdentityReference {
 
 /// Where credentials come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum IdentityKind {
     /// A cluster-scoped identity that names the namespaces it serves.
     #[default]
@@ -117,6 +119,7 @@ pub struct ObjectName {
 
 /// How the values of a variables source are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum VariableFormat {
     /// Each value is a string.
     #[default]
@@ -128,6 +131,7 @@ pub enum VariableFormat {
 
 /// What happens to the infrastructure when the object is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::crd::describe_by_field)]
 pub enum DeletionPolicy {
     /// It is removed.
     Destroy,

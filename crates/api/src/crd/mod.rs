@@ -1,6 +1,72 @@
 //! Custom resource definitions made from the types.
+//!
+//! The derived schemas say nearly everything; [`schema`] walks them and adds what a derive cannot
+//! say. Definitions come out sorted by name, with the labels a packaged provider carries.
 
+mod schema;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::capi::{Cluster, MachinePool};
+use crate::captf::{
+    TerraformCluster, TerraformClusterIdentity, TerraformMachinePool, TerraformMachinePoolTemplate,
+};
+use crate::keys::label;
+
+/// Every definition Remuda serves, sorted by name.
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let mut crds = vec![
+        finish(Cluster::crd(), &[]),
+        finish(MachinePool::crd(), &[]),
+        finish(TerraformCluster::crd(), &[CONTRACT]),
+        finish(
+            TerraformClusterIdentity::crd(),
+            &[CONTRACT, (label::MOVE_HIERARCHY, "")],
+        ),
+        finish(TerraformMachinePool::crd(), &[CONTRACT]),
+        finish(TerraformMachinePoolTemplate::crd(), &[CONTRACT]),
+    ];
+    crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    crds
+}
+
+/// [`crds`] as one YAML text; each document starts with `---`.
+pub fn crd_yaml() -> String {
+    crds().iter().map(document).collect()
+}
+
+/// Cluster API looks for this label to learn which version fulfils its v1beta2 contract.
+const CONTRACT: (&str, &str) = (label::CONTRACT_V1BETA2, "v1alpha1");
+
+fn document(crd: &CustomResourceDefinition) -> String {
+    // serde_json first: it brings the fields into the order of their names, and the document
+    // into the JSON data model that Kubernetes reads.
+    let value = serde_json::to_value(crd).expect("a definition is made of JSON types only");
+    let yaml = serde_saphyr::to_string(&value).expect("JSON can be written as YAML");
+    format!("---\n{yaml}")
+}
+
+fn finish(mut crd: CustomResourceDefinition, labels: &[(&str, &str)]) -> CustomResourceDefinition {
+    if !labels.is_empty() {
+        let labels = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        crd.metadata.labels = Some(labels.collect());
+    }
+    crd.spec.names.list_kind = Some(format!("{}List", crd.spec.names.kind));
+    for version in &mut crd.spec.versions {
+        if let Some(root) = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        {
+            schema::complete(root);
+        }
+    }
+    crd
+}
 
 /// Schema of a field that takes any JSON.
 pub(crate) fn any_json(_: &mut SchemaGenerator) -> Schema {
@@ -9,8 +75,10 @@ pub(crate) fn any_json(_: &mut SchemaGenerator) -> Schema {
 
 /// Schema of a field that takes a count or a percentage.
 pub(crate) fn int_or_string(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [{ "type": "integer" }, { "type": "string" }],
-        "x-kubernetes-int-or-string": true,
-    })
+    json_schema!({ "x-kubernetes-int-or-string": true })
+}
+
+/// Leaves the description of an enum to the field that uses it, which says what absence means.
+pub(crate) fn describe_by_field(schema: &mut Schema) {
+    schema.remove("description");
 }
