@@ -12,6 +12,7 @@ use crate::{
     pool::{
         action::{Plan, PlanStop},
         inputs::{Inputs, UserVariables},
+        notice::Notice,
         outputs::Outputs,
         record::Record,
     },
@@ -165,5 +166,13 @@ impl Driver {
             input_replicas,
             context,
         )
+    }
+
+    /// Failures that the cloud reports and no call returned: events, nothing else. Each is told
+    /// once, by its id.
+    pub fn notices(observed: &Observed) -> Vec<Notice> {
+        match observed {
+            Observed::Aws(observed) => aws::notices::notices(observed),
+        }
     }
 }

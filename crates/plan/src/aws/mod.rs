@@ -20,6 +20,7 @@
 //! | `roll` | replacing running members: when, how, resume after a crash |
 //! | `scene` | what a plan looks at |
 //! | `steps` | collecting steps and record writes in order |
+//! | `notices` | failures AWS reports beside its answers |
 //! | `teardown` | deletion order |
 //! | `handle` | what to look at |
 //! | `outputs` | what the pool publishes |
@@ -35,6 +36,7 @@ pub mod handle;
 pub mod image;
 pub mod limits;
 pub mod names;
+pub mod notices;
 pub mod observed;
 pub mod outputs;
 pub mod ownership;

@@ -167,7 +167,7 @@ pub fn arrow(old: &Value, new: &Value) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => "none".to_owned(),
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     format!("{} -> {}", plain(old), plain(new))
 }

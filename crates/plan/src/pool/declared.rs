@@ -104,9 +104,40 @@ pub fn resolve(
 }
 
 fn unknown(table: &'static [Declared], name: &str) -> Refusal {
-    let names: Vec<&str> = table.iter().map(|declared| declared.name).collect();
-    Refusal::new("V-0", name, "is not a variable of this pool type")
-        .with_remedy(format!("remove it, or use one of {}", names.join(", ")))
+    let refusal = Refusal::new("V-0", name, "is not a variable of this pool type");
+    let nearest = table
+        .iter()
+        .map(|declared| (distance(declared.name, name), declared.name))
+        .min();
+    match nearest {
+        Some((distance, nearest)) if distance * 3 <= name.len() => {
+            refusal.with_remedy(format!("remove it, or did you mean {nearest}?"))
+        }
+        _ => {
+            let names: Vec<&str> = table.iter().map(|declared| declared.name).collect();
+            refusal.with_remedy(format!("remove it, or use one of {}", names.join(", ")))
+        }
+    }
+}
+
+/// How many characters must be put in, taken out or exchanged to make one text of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
+            let cost = diagonal + usize::from(from != *to);
+            diagonal = *cell;
+            *cell = cost.min(left + 1).min(diagonal + 1);
+            left = *cell;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 fn fields(
@@ -202,10 +233,7 @@ fn convert(
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => match canonical(number) {
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        },
+        Value::Number(number) => Some(canonical(number).to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }

@@ -29,6 +29,7 @@
 //! | `members` | members, their states and addresses |
 //! | `membership` | when the published list follows what was seen |
 //! | `health` | the health verdict |
+//! | `notice` | failures to be told once |
 //! | `outputs` | what a pool publishes |
 //! | `contract` | whether outputs keep the contract's limits |
 //! | `drift` | counts and names of what differs |
@@ -55,6 +56,7 @@ pub mod keys;
 pub mod labels;
 pub mod members;
 pub mod membership;
+pub mod notice;
 pub mod objects;
 mod operation;
 pub mod outputs;

@@ -26,6 +26,7 @@ mod labels;
 mod lifecycle;
 mod members;
 mod names;
+mod notices;
 mod ownership;
 mod payload;
 mod plans;

@@ -218,6 +218,34 @@ fn refresh(cloud: &mut Cloud) {
     }
 }
 
+/// Any JSON, deep enough for a bad export or variable.
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-z0-9:/.'-]{0,12}".prop_map(Value::from),
+        Just(json!("captf.io/aws-cluster/v1")),
+    ];
+    let key = prop_oneof![
+        Just("schema".to_owned()),
+        Just("region".to_owned()),
+        Just("worker".to_owned()),
+        Just("subnet_id".to_owned()),
+        Just("failure_domains".to_owned()),
+        Just("security_group_ids".to_owned()),
+        "[a-z_]{1,6}",
+    ];
+    leaf.prop_recursive(4, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(key.clone(), inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
 /// What a pool came to, without generated names and ids.
 #[derive(Debug, PartialEq)]
 struct EndState {
@@ -347,5 +375,88 @@ proptest! {
         }
         cloud.settle(&mut demo);
         prop_assert_eq!(end_state(&cloud, &demo), end_state(&calm, &calm_demo));
+    }
+
+    #[test]
+    fn deletion_leaves_nothing_of_ours_whatever_happened_before(
+        is_adopted: bool,
+        before in changes(),
+        drift in drifts(),
+        after in changes(),
+        crash in 0..14usize,
+        crashes in prop::collection::vec(1..6usize, 0..4),
+    ) {
+        let (mut cloud, mut demo) = start(is_adopted, &before);
+        drifted(&mut cloud, &mut demo, &drift);
+        if demo.record.is_none() {
+            cloud.settle(&mut demo);
+        }
+        let mut demo = changed(demo, &after);
+        let plan = cloud.plan(&demo).expect("a plan can be made");
+        cloud.run(&mut demo, &plan, crash); // dies in the middle of an apply
+
+        let theirs = (format!("{}-theirs", super::demo::GROUP), cloud.templates.values().next().cloned());
+        if let (name, Some(mut template)) = theirs.clone() {
+            template.tags.clear();
+            cloud.templates.insert(name, template);
+        }
+        for crash_after in crashes {
+            let plan = cloud.teardown(&demo);
+            cloud.run(&mut demo, &plan, crash_after);
+            cloud.tick();
+        }
+        for _ in 0..10 {
+            let plan = cloud.teardown(&demo);
+            cloud.run(&mut demo, &plan, usize::MAX);
+            if plan.outlook == Outlook::Settled {
+                break;
+            }
+            cloud.tick();
+        }
+        prop_assert!(cloud.group.is_none() && cloud.policy.is_none(), "the group is gone");
+        prop_assert!(cloud.objects.is_empty(), "{:?}", cloud.objects.keys());
+        let left: Vec<&String> = cloud.templates.keys().collect();
+        let expected: Vec<&String> = theirs.1.iter().map(|_| &theirs.0).collect();
+        prop_assert_eq!(left, expected);
+        prop_assert!(cloud.teardown(&demo).steps.is_empty());
+    }
+
+    #[test]
+    fn no_exports_and_no_variables_bring_the_plan_down(
+        exports in json_value(),
+        external in json_value(),
+        name in prop::sample::select(vec!["machine_image", "additional_tags", "spot", "root_volume_size_gib", "x"]),
+        value in json_value(),
+    ) {
+        let demo = demo()
+            .exports(|e| *e = exports)
+            .var("external_cluster_exports", external)
+            .var(name, value);
+        if let Err(refusals) = demo.desired() {
+            prop_assert!(!refusals.is_empty());
+            let mut sorted = refusals.clone();
+            sorted.sort();
+            prop_assert_eq!(refusals, sorted);
+        }
+    }
+
+    #[test]
+    fn every_group_name_fits_and_is_its_own(
+        namespace in "[a-z0-9.-]{1,63}",
+        pool in "\\PC{1,80}",
+        other in "\\PC{1,80}",
+    ) {
+        let name = remuda_plan::aws::names::group(&namespace, &pool);
+        prop_assert!(name.len() <= 63);
+        prop_assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        prop_assert_eq!(name == remuda_plan::aws::names::group(&namespace, &other), pool == other);
+    }
+
+    #[test]
+    fn a_label_that_passes_is_harmless_in_the_stub(key in "\\PC{0,20}", value in "\\PC{0,20}") {
+        if remuda_plan::pool::labels::is_valid(&key, &value) {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+            prop_assert!(key.chars().all(is_plain) && value.chars().all(is_plain));
+        }
     }
 }

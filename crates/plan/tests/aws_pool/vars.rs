@@ -473,3 +473,23 @@ fn the_effect_in_the_table_is_what_a_change_does() {
         assert_eq!(worst, row.effect, "{name}: {plan:?}");
     }
 }
+
+#[test]
+fn a_mistyped_name_is_told_the_nearest_one() {
+    let remedy = |name: &str| {
+        let refusals = Driver::Aws
+            .check_variables(&one(name, &json!("x")))
+            .expect_err("unknown");
+        refusals[0].remedy.clone().unwrap_or_default()
+    };
+    assert_eq!(
+        remedy("instance_typ"),
+        "remove it, or did you mean instance_type?"
+    );
+    assert_eq!(remedy("spott"), "remove it, or did you mean spot?");
+    let all = remedy("colour");
+    assert!(
+        all.contains("additional_tags") && all.contains("ssh_key_name"),
+        "{all}"
+    );
+}
