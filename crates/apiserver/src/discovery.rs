@@ -28,6 +28,9 @@ const ALL_VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
+/// The order in which a genuine server lists the verbs of custom kinds.
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const PART_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// `/version`
@@ -119,6 +122,10 @@ struct Part {
     verbs: &'static [&'static str],
 }
 
+fn verbs(served: &Served) -> [&'static str; 8] {
+    if served.kind.is_custom() { CUSTOM_VERBS } else { ALL_VERBS }
+}
+
 fn parts(served: &Served) -> Vec<Part> {
     let kind = &served.kind;
     let own = || {
@@ -151,6 +158,13 @@ fn parts(served: &Served) -> Vec<Part> {
             verbs: &["create"],
         });
     }
+    if served.version().status {
+        parts.push(Part {
+            name: "status",
+            kind: own(),
+            verbs: &PART_VERBS,
+        });
+    }
     if served.version().scale.is_some() {
         let kind = (
             "autoscaling".to_owned(),
@@ -160,13 +174,6 @@ fn parts(served: &Served) -> Vec<Part> {
         parts.push(Part {
             name: "scale",
             kind,
-            verbs: &PART_VERBS,
-        });
-    }
-    if served.version().status {
-        parts.push(Part {
-            name: "status",
-            kind: own(),
             verbs: &PART_VERBS,
         });
     }
@@ -180,7 +187,7 @@ pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Opti
         let kind = &served.kind;
         let mut resource = json!({
             "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced,
-            "kind": kind.kind, "verbs": ALL_VERBS, "storageVersionHash": hash(&[&kind.shelf]),
+            "kind": kind.kind, "verbs": verbs(&served), "storageVersionHash": hash(&[&kind.shelf]),
         });
         if !kind.short_names.is_empty() {
             resource["shortNames"] = json!(kind.short_names);
@@ -265,7 +272,7 @@ fn aggregated_resources(registry: &Registry, group: &str, version: &str) -> Vec<
             let mut resource = json!({
                 "resource": kind.plural, "responseKind": spoken(group, version, &kind.kind),
                 "scope": scope(kind.namespaced), "singularResource": kind.singular,
-                "verbs": ALL_VERBS,
+                "verbs": verbs(served),
             });
             if !kind.short_names.is_empty() {
                 resource["shortNames"] = json!(kind.short_names);

@@ -181,8 +181,8 @@ fn validate_owners(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let list = object::at(object, &["metadata", "ownerReferences"]).and_then(Value::as_array);
     let mut controllers = 0;
-    for (index, owner) in list.into_iter().flatten().enumerate() {
-        let path = format!("metadata.ownerReferences[{index}]");
+    for owner in list.into_iter().flatten() {
+        let path = "metadata.ownerReferences";
         for (field, detail) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),

@@ -73,6 +73,10 @@ impl Cause {
 impl From<&FieldError> for Cause {
     fn from(error: &FieldError) -> Self {
         let text = error.to_string();
+        // Kubernetes' name for the object as a whole.
+        if let Some(message) = text.strip_prefix("<nil>: ") {
+            return Self::new(error.reason(), "<nil>", message);
+        }
         let message = text
             .strip_prefix(&error.path)
             .and_then(|rest| rest.strip_prefix(": "));
@@ -154,6 +158,13 @@ impl Failure {
         Self::new(409, "Conflict", message).about(&kind.group, &kind.plural, name)
     }
 
+    /// A delete's precondition does not hold; names the kind instead of the resource.
+    pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
+        let own = qualified(&kind.group, &kind.kind);
+        let message = format!("Operation cannot be fulfilled on {own} {name:?}: {why}");
+        Self::new(409, "Conflict", message).about(&kind.group, &kind.kind, name)
+    }
+
     /// The optimistic lock failed.
     pub(crate) fn stale(kind: &Kind, name: &str) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version \
@@ -174,20 +185,31 @@ impl Failure {
     }
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        Self::invalid_as(&kind.group, &kind.kind, name, causes)
+    }
+
+    /// Refused before the kind was looked at: names the resource instead of the kind.
+    pub(crate) fn invalid_resource(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        Self::invalid_as(&kind.group, &kind.plural, name, causes)
+    }
+
+    pub(crate) fn invalid_as(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let texts: Vec<String> = causes.iter().map(Cause::text).collect();
-        let mut message = format!(
-            "{} {name:?} is invalid: ",
-            qualified(&kind.group, &kind.kind)
-        );
+        let mut message = format!("{} {name:?} is invalid: ", qualified(group, kind));
         match texts.as_slice() {
             [one] => message.push_str(one),
             many => {
                 let _ = write!(message, "[{}]", many.join(", "));
             }
         }
-        Self::new(422, "Invalid", message)
-            .about(&kind.group, &kind.kind, name)
-            .with_causes(causes)
+        Self::new(422, "Invalid", message).about(group, kind, name).with_causes(causes)
+    }
+
+    /// Options of a request that contradict each other or mean nothing.
+    pub(crate) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
+        let texts: Vec<String> = causes.iter().map(Cause::text).collect();
+        let message = format!("{kind}.meta.k8s.io \"\" is invalid: {}", texts.join(", "));
+        Self::new(422, "Invalid", message).about("meta.k8s.io", kind, "").with_causes(causes)
     }
 
     pub(crate) fn with_causes(mut self, causes: &[Cause]) -> Self {
@@ -227,7 +249,7 @@ impl Failure {
 
     pub(crate) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json, \
-                       application/yaml";
+                       application/yaml, application/vnd.kubernetes.protobuf";
         Self::new(406, "NotAcceptable", message)
     }
 
@@ -252,8 +274,11 @@ impl Failure {
     pub(crate) fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code,
+            "message": self.message, "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
         if !self.details.is_empty() {
             status["details"] = Value::Object(self.details.clone());
         }

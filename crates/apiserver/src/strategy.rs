@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use crate::object::{at, child_mut, meta_mut, name, text};
-use crate::registry::{Behaviour, Definition, Kind};
+use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
 use crate::status_error::Cause;
 
@@ -103,13 +103,64 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 let value = text(object, &["type"]).into();
                 causes.push(Cause::invalid("type", &value, "field is immutable"));
             }
+            causes.extend(check_keys(object, &["data"]));
             causes.extend(old.and_then(|old| immutable(object, old, &["data"])));
         }
         Behaviour::ConfigMap => {
+            causes.extend(check_keys(object, &["data", "binaryData"]));
             causes.extend(old.and_then(|old| immutable(object, old, &["data", "binaryData"])));
         }
         Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object)),
+        Behaviour::Lease => {
+            for (field, least, why) in [
+                ("leaseDurationSeconds", 1, "must be greater than 0"),
+                ("leaseTransitions", 0, "must be greater than or equal to 0"),
+            ] {
+                let value = at(object, &["spec", field]).and_then(Value::as_i64);
+                if let Some(value) = value.filter(|value| *value < least) {
+                    let path = format!("spec.{field}");
+                    causes.push(Cause::invalid(&path, &value.into(), why));
+                }
+            }
+        }
         _ => {}
+    }
+    causes
+}
+
+/// What is wrong with the numbers that the scale subresource shows.
+pub(crate) fn validate_scale(object: &Value, paths: &ScalePaths) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for path in [&paths.replicas, &paths.status_replicas] {
+        let number = path.iter().try_fold(object, |value, field| value.get(field));
+        if let Some(number) = number.filter(|n| n.as_i64().is_some_and(|n| n < 0)) {
+            let field = format!(".{}", path.join("."));
+            causes.push(Cause::invalid(&field, number, "should be a non-negative integer"));
+        }
+    }
+    causes
+}
+
+/// What is wrong with the keys of a data map.
+fn check_keys(object: &Value, fields: &[&str]) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for field in fields {
+        for key in object.get(*field).and_then(Value::as_object).into_iter().flatten().map(|e| e.0)
+        {
+            let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+            let why = if key.len() > 253 {
+                "must be no more than 253 characters"
+            } else if key.is_empty() || !key.bytes().all(letter) {
+                "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
+                 (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
+                 '[-._a-zA-Z0-9]+')"
+            } else if key == "." || key.starts_with("..") {
+                "must not be '.' and must not start with '..'"
+            } else {
+                continue;
+            };
+            causes.push(Cause::invalid(&format!("{field}[{key}]"), &key.as_str().into(), why));
+        }
     }
     causes
 }

@@ -41,19 +41,23 @@ impl Change<'_> {
         let mut managed = managed.clone();
         let mut merged = merge(self.live, self.config, root);
         let last = managed.owners.get(self.applier).cloned();
-        let fields = strip(&fields_of(self.config, root));
+        // Its name and type count as applied while fields are given up, or all metadata would go
+        // with the last label.
+        let fields = fields_of(self.config, root);
+        let owned = strip(&fields);
         let time = last.as_ref().and_then(|owned| owned.time.clone());
         let api_version = self.api_version.to_owned();
-        managed.owners.insert(
-            self.applier.clone(),
-            Owned {
-                fields,
-                api_version,
-                time,
-            },
-        );
+        let entry = Owned {
+            fields,
+            api_version,
+            time,
+        };
+        managed.owners.insert(self.applier.clone(), entry);
         if let Some(last) = last.filter(|last| !last.fields.is_empty()) {
             merged = prune(merged, &managed, &last.fields, root);
+        }
+        if let Some(entry) = managed.owners.get_mut(self.applier) {
+            entry.fields = owned;
         }
         let compared = compare(self.live, &merged, root);
         release(&mut managed, Some(self.applier), &compared, force)?;

@@ -46,7 +46,7 @@ impl Call {
             .at(&target.group, &target.version, &target.plural)
             .ok_or_else(Failure::no_such_path)?;
         check_shape(&served, &target)?;
-        let options = Options::parse(parts.uri.query().unwrap_or_default())?;
+        let options = Options::parse(parts.uri.query().unwrap_or_default(), &parts.method)?;
         let agent = parts
             .headers
             .get(header::USER_AGENT)

@@ -14,7 +14,7 @@ use crate::object::{self, meta_mut};
 use crate::registry::Behaviour;
 use crate::request::body;
 use crate::request::options::{Options, Preconditions};
-use crate::status_error::{Failure, Outcome};
+use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{CommitError, Expect, Key};
 
 /// Dependents must go before the object.
@@ -42,20 +42,19 @@ impl Propagation {
             ("", Some(true)) | ("Orphan", None) => Ok(Some(Self::Orphan)),
             ("", Some(false)) | ("Background", None) => Ok(Some(Self::Background)),
             ("Foreground", None) => Ok(Some(Self::Foreground)),
-            ("Background" | "Foreground" | "Orphan", Some(_)) => Err(invalid(
-                "[]: Invalid value: orphanDependents and propagationPolicy cannot be both set",
-            )),
-            (other, _) => Err(invalid(&format!(
-                "propagationPolicy: Unsupported value: {other:?}: supported values: \
-                 \"Background\", \"Foreground\", \"Orphan\""
-            ))),
+            ("Background" | "Foreground" | "Orphan", Some(_)) => {
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                let message = format!("Invalid value: {:?}: {why}", options.propagation_policy);
+                let cause = Cause::new("FieldValueInvalid", "propagationPolicy", message);
+                Err(Failure::invalid_options("DeleteOptions", &[cause]))
+            }
+            (other, _) => {
+                let supported = ["Foreground", "Background", "Orphan", "nil"];
+                let cause = Cause::unsupported("propagationPolicy", &other.into(), &supported);
+                Err(Failure::invalid_options("DeleteOptions", &[cause]))
+            }
         }
     }
-}
-
-fn invalid(what: &str) -> Failure {
-    let message = format!("DeleteOptions.meta.k8s.io \"\" is invalid: {what}");
-    Failure::new(422, "Invalid", message)
 }
 
 /// Deletes the named object.
@@ -150,22 +149,20 @@ fn check_preconditions(
         .filter(|uid| *uid != object::uid(old))
     {
         let why = format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object \
+             might have been deleted and then recreated",
             object::uid(old)
         );
-        return Err(Failure::conflict(kind, &key.name, &why));
+        return Err(Failure::precondition(kind, &key.name, &why));
     }
     let current = object::meta_str(old, "resourceVersion");
-    if let Some(wanted) = preconditions
-        .resource_version
-        .as_deref()
-        .filter(|wanted| *wanted != current)
-    {
+    let wanted = preconditions.resource_version.as_deref();
+    if let Some(wanted) = wanted.filter(|wanted| *wanted != current) {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in \
-             object meta: {current}"
+            "the ResourceVersion in the precondition ({wanted}) does not match the \
+             ResourceVersion in record ({current}). The object might have been modified"
         );
-        return Err(Failure::conflict(kind, &key.name, &why));
+        return Err(Failure::precondition(kind, &key.name, &why));
     }
     if kind.behaviour == Behaviour::Namespace
         && matches!(key.name.as_str(), "default" | "kube-system" | "kube-public")

@@ -15,8 +15,11 @@ use crate::object::text;
 use crate::registry::Served;
 use crate::request::fields::FieldSelector;
 use crate::request::selector::LabelSelector;
-use crate::status_error::{Failure, Outcome};
+use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{Record, Snapshot};
+
+/// The option that says how a list's resource version is meant.
+pub(crate) const MATCH: &str = "resourceVersionMatch";
 
 /// Which objects of a collection are meant.
 #[derive(Clone, Debug)]
@@ -75,7 +78,7 @@ impl Continue {
     }
 
     fn decode(token: &str) -> Outcome<Self> {
-        let invalid = || Failure::bad_request("continue key is not valid");
+        let invalid = || Failure::bad_request("invalid continue token: continue key is not valid");
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| invalid())?;
         let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
         Ok(Self {
@@ -160,24 +163,18 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
             )
         });
     }
-    let exact = match (
-        call.options.resource_version_match.as_str(),
-        call.options.resource_version.as_str(),
-    ) {
+    let matching = call.options.resource_version_match.as_str();
+    let exact = match (matching, call.options.resource_version.as_str()) {
         ("", "") => None,
         ("Exact" | "NotOlderThan", "") => {
-            return Err(invalid_option(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless \
-                 resourceVersion is provided",
-            ));
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            return Err(bad_match(Cause::forbidden(MATCH, why)));
         }
         ("Exact", "0") => {
-            return Err(invalid_option(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden \
-                 for resourceVersion \"0\"",
-            ));
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            return Err(bad_match(Cause::forbidden(MATCH, why)));
         }
-        (matching @ ("Exact" | "NotOlderThan" | ""), revision) => {
+        ("Exact" | "NotOlderThan" | "", revision) => {
             let wanted = parse_revision(revision)?;
             let newest = space.revision();
             if wanted > newest {
@@ -186,10 +183,8 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
             (matching == "Exact").then_some(wanted)
         }
         (other, _) => {
-            return Err(invalid_option(&format!(
-                "resourceVersionMatch: Unsupported value: {other:?}: supported values: \
-                 \"Exact\", \"NotOlderThan\", \"\""
-            )));
+            let supported = ["Exact", "NotOlderThan", ""];
+            return Err(bad_match(Cause::unsupported(MATCH, &other.into(), &supported)));
         }
     };
     match exact {
@@ -200,12 +195,8 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
     }
 }
 
-fn invalid_option(what: &str) -> Failure {
-    Failure::new(
-        422,
-        "Invalid",
-        format!("ListOptions.meta.k8s.io \"\" is invalid: {what}"),
-    )
+fn bad_match(cause: Cause) -> Failure {
+    Failure::invalid_options("ListOptions", &[cause])
 }
 
 fn too_large(wanted: u64, newest: u64) -> Failure {
@@ -217,7 +208,7 @@ fn too_large(wanted: u64, newest: u64) -> Failure {
 pub(crate) fn parse_revision(text: &str) -> Outcome<u64> {
     text.parse().map_err(|_| {
         Failure::bad_request(format!(
-            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: \
+            "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: \
              invalid syntax"
         ))
     })

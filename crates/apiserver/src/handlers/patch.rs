@@ -72,15 +72,12 @@ pub(crate) async fn patch(call: &Call) -> Outcome<Response<Body>> {
         Patch::Apply(config) => apply_patch(call, config).await,
         patch => {
             if call.options.force.is_some() {
-                let message = "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch";
-                return Err(Failure::new(422, "Invalid", message));
+                let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
+                return Err(Failure::invalid_options("PatchOptions", &[cause]));
             }
             let schema = call.served.version().schema.as_deref();
             let warn = |text| call.warn(text);
-            let writing = Writing {
-                unconditional: true,
-                ..Writing::of(call, &warn)
-            };
+            let writing = Writing { unconditional: true, patches: true, ..Writing::of(call, &warn) };
             let record = writing
                 .update(&call.key(), |live| patch.on(live, schema))
                 .await?;
@@ -92,8 +89,8 @@ pub(crate) async fn patch(call: &Call) -> Outcome<Response<Body>> {
 /// Server-side apply: makes the object when it is absent.
 async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> {
     if call.options.field_manager.is_empty() {
-        let message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
-        return Err(Failure::new(422, "Invalid", message));
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        return Err(Failure::invalid_options("PatchOptions", &[cause]));
     }
     check_applied(call, &mut config)?;
     let warn = |text| call.warn(text);
@@ -189,6 +186,11 @@ fn apply_failure(error: apply::ApplyError) -> Failure {
 fn patch_failure(error: PatchError) -> Failure {
     match error {
         PatchError::Malformed(message) => Failure::bad_request(message),
-        PatchError::Unprocessable(message) => Failure::new(422, "Invalid", message),
+        PatchError::Unprocessable(why) => {
+            // A genuine server keeps the reason to itself, and kubectl's output depends on it.
+            tracing::debug!(%why, "a patch does not fit");
+            let message = "the server rejected our request due to an error in our request";
+            Failure::new(422, "Invalid", message)
+        }
     }
 }

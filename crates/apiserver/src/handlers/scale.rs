@@ -11,7 +11,7 @@ use super::write::Writing;
 use crate::convert;
 use crate::object::{self, at};
 use crate::registry::ScalePaths;
-use crate::status_error::{Cause, Failure, Outcome};
+use crate::status_error::{Failure, Outcome};
 use crate::store::Record;
 
 fn paths(call: &Call) -> Outcome<ScalePaths> {
@@ -111,11 +111,6 @@ async fn change(
             let scale = wish(&before)?;
             let replicas = at(&scale, &["spec", "replicas"]).and_then(Value::as_i64);
             let replicas = replicas.unwrap_or(0);
-            if replicas < 0 {
-                let detail = "must be greater than or equal to 0";
-                let cause = Cause::invalid("spec.replicas", &replicas.into(), detail);
-                return Err(Failure::invalid(&call.served.kind, call.name(), &[cause]));
-            }
             let mut object = live.clone();
             set(&mut object, &paths.replicas, replicas);
             let revision = object::meta_str(&scale, "resourceVersion").to_owned();

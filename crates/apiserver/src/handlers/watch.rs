@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::answer;
 use super::call::Call;
-use super::list::{Filter, parse_revision};
+use super::list::{Filter, MATCH, parse_revision};
 use crate::convert;
 use crate::request::accept::Form;
-use crate::status_error::{Failure, Outcome};
+use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{Change, Cursor, Event, Record};
 
 /// A watch without `timeoutSeconds` ends after this: the lower bound of a genuine server.
@@ -33,12 +33,9 @@ pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
     if call.options.send_initial_events.is_some()
         && call.options.resource_version_match != "NotOlderThan"
     {
-        return Err(Failure::new(
-            422,
-            "Invalid",
-            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: \
-             sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ));
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        let cause = Cause::forbidden(MATCH, why);
+        return Err(Failure::invalid_options("ListOptions", &[cause]));
     }
     let timeout = call.options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout

@@ -1,13 +1,16 @@
 //! Options of the query string and of a delete body.
 
-use serde_json::Value;
+use http::Method;
+use serde_json::{Value, json};
 
 use crate::object::text;
-use crate::status_error::{Failure, Outcome};
+use crate::status_error::{Cause, Failure, Outcome};
 
 /// Every option a verb may read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
+    /// The Kubernetes type of these options, for error texts.
+    pub(crate) kind: &'static str,
     pub(crate) dry_run: bool,
     pub(crate) field_manager: String,
     pub(crate) field_validation: FieldValidation,
@@ -39,8 +42,15 @@ pub(crate) enum FieldValidation {
 
 impl Options {
     /// Reads a query string; unknown options are ignored, as Kubernetes does.
-    pub(crate) fn parse(query: &str) -> Outcome<Self> {
-        let mut options = Self::default();
+    pub(crate) fn parse(query: &str, method: &Method) -> Outcome<Self> {
+        let kind = match *method {
+            Method::POST => "CreateOptions",
+            Method::PUT => "UpdateOptions",
+            Method::PATCH => "PatchOptions",
+            Method::DELETE => "DeleteOptions",
+            _ => "ListOptions",
+        };
+        let mut options = Self { kind, ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             options.set(&name, &value)?;
         }
@@ -49,14 +59,18 @@ impl Options {
 
     fn set(&mut self, name: &str, value: &str) -> Outcome<()> {
         match name {
-            "dryRun" => self.dry_run = dry_run(value)?,
+            "dryRun" => self.dry_run = dry_run(self.kind, value)?,
             "fieldManager" => value.clone_into(&mut self.field_manager),
             "fieldValidation" => {
                 self.field_validation = match value {
                     "Ignore" => FieldValidation::Ignore,
                     "Strict" => FieldValidation::Strict,
                     "Warn" | "" => FieldValidation::Warn,
-                    other => return Err(bad_choice("fieldValidation", other)),
+                    other => {
+                        let supported = ["", "Ignore", "Strict", "Warn"];
+                        let cause = Cause::unsupported(name, &other.into(), &supported);
+                        return Err(Failure::invalid_options(self.kind, &[cause]));
+                    }
                 }
             }
             "force" => self.force = Some(boolean(name, value)?),
@@ -96,7 +110,7 @@ impl Options {
             .into_iter()
             .flatten()
         {
-            self.dry_run = dry_run(choice.as_str().unwrap_or_default())?;
+            self.dry_run = dry_run("DeleteOptions", choice.as_str().unwrap_or_default())?;
         }
         let own = |field: &str| {
             let value = text(body, &["preconditions", field]);
@@ -116,21 +130,15 @@ pub(crate) struct Preconditions {
     pub(crate) resource_version: Option<String>,
 }
 
-fn dry_run(value: &str) -> Outcome<bool> {
+fn dry_run(kind: &str, value: &str) -> Outcome<bool> {
     match value {
         "All" => Ok(true),
         "" => Ok(false),
-        other => Err(bad_choice("dryRun", other)),
+        other => {
+            let cause = Cause::unsupported("dryRun", &json!([other]), &["All"]);
+            Err(Failure::invalid_options(kind, &[cause]))
+        }
     }
-}
-
-fn bad_choice(option: &str, value: &str) -> Failure {
-    let supported = match option {
-        "dryRun" => "\"All\"",
-        _ => "\"Ignore\", \"Strict\", \"Warn\"",
-    };
-    let message = format!("{option}: Unsupported value: {value:?}: supported values: {supported}");
-    Failure::new(422, "Invalid", message)
 }
 
 fn boolean(name: &str, value: &str) -> Outcome<bool> {

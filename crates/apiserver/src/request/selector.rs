@@ -28,7 +28,7 @@ impl LabelSelector {
     /// Parses the text of a `labelSelector` option.
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
         let failed = |why: &str| {
-            Failure::bad_request(format!("unable to parse requirement: {why}, in {text:?}"))
+            Failure::bad_request(format!("unable to parse requirement: {why}"))
         };
         let mut requirements = Vec::new();
         for part in split(text) {
@@ -177,7 +177,7 @@ fn requirement(part: &str) -> Result<Requirement, String> {
         .trim()
         .strip_prefix('(')
         .and_then(|list| list.strip_suffix(')'));
-    let inner = inner.ok_or_else(|| format!("found '{}', expected: '('", list.trim()))?;
+    let inner = inner.ok_or_else(|| format!("found '{}' expected: '('", list.trim()))?;
     let values: Result<Vec<String>, String> = inner
         .split(',')
         .map(|value| valid_value(value.trim()))

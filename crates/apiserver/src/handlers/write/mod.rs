@@ -45,6 +45,8 @@ pub(crate) struct Writing<'a> {
     pub(crate) field_validation: FieldValidation,
     /// Whether the new state already carries its managed fields (apply computes them itself).
     pub(crate) tracked: bool,
+    /// Whether the new state comes from a patch, for the words of a refusal.
+    pub(crate) patches: bool,
     /// Whether a new state without a resource version may replace anything.
     pub(crate) unconditional: bool,
     pub(crate) warn: &'a (dyn Fn(String) + Send + Sync),
@@ -74,6 +76,7 @@ impl<'a> Writing<'a> {
             dry_run: call.options.dry_run,
             field_validation: call.options.field_validation,
             tracked: false,
+            patches: false,
             unconditional: call.served.kind.allows_unconditional_update(),
             warn,
         }
@@ -91,6 +94,7 @@ impl<'a> Writing<'a> {
             dry_run: false,
             field_validation: FieldValidation::Ignore,
             tracked: false,
+            patches: false,
             unconditional: true,
             warn: &silent,
         }
@@ -106,7 +110,7 @@ impl<'a> Writing<'a> {
         self.check_place(namespace, &mut new)?;
         if !object::meta_str(&new, "resourceVersion").is_empty() {
             let message = "resourceVersion should not be set on objects to be created";
-            return Err(Failure::bad_request(message));
+            return Err(Failure::new(500, "", message));
         }
         let prefix = object::meta_str(&new, "generateName").to_owned();
         let generated = object::name(&new).is_empty() && !prefix.is_empty();
@@ -288,6 +292,7 @@ impl<'a> Writing<'a> {
         let Some(schema) = &version.schema else {
             return Ok(());
         };
+        let sent = if self.patches { new.clone() } else { Value::Null };
         let unknown = schema::prune(new, schema);
         match self.field_validation {
             FieldValidation::Ignore => {}
@@ -297,21 +302,24 @@ impl<'a> Writing<'a> {
                 }
             }
             FieldValidation::Strict if unknown.is_empty() => {}
-            FieldValidation::Strict => {
-                let list: Vec<String> = unknown
-                    .iter()
-                    .map(|path| format!("unknown field {path:?}"))
-                    .collect();
-                let kind = &self.served.kind.kind;
-                return Err(Failure::bad_request(format!(
-                    "{kind} in version {:?} cannot be handled as a {kind}: strict decoding \
-                     error: {}",
-                    version.name,
-                    list.join(", ")
-                )));
-            }
+            FieldValidation::Strict => return Err(self.strict_failure(&unknown, &sent)),
         }
         Ok(())
+    }
+
+    /// The refusal of unknown fields; a patch is refused as a field of its own.
+    fn strict_failure(&self, unknown: &[String], sent: &Value) -> Failure {
+        let list: Vec<String> =
+            unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        let why = format!("strict decoding error: {}", list.join(", "));
+        if self.patches {
+            let value = Value::String(sent.to_string());
+            return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, &why)]);
+        }
+        let (kind, version) = (&self.served.kind.kind, &self.served.version().name);
+        Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+        ))
     }
 
     fn validate(&self, new: &Value, old: Option<&Value>) -> Outcome<()> {
@@ -325,6 +333,9 @@ impl<'a> Writing<'a> {
             causes.extend(problems.iter().map(Cause::from));
         }
         causes.extend(strategy::validate(kind, new, old));
+        if let Some(paths) = &self.served.version().scale {
+            causes.extend(strategy::validate_scale(new, paths));
+        }
         if causes.is_empty() {
             return Ok(());
         }

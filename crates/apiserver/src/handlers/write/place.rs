@@ -84,9 +84,9 @@ impl Writing<'_> {
         }
         match object::meta_str(new, "resourceVersion") {
             "" if !self.unconditional => {
-                let message = "Invalid value: 0x0: must be specified for an update";
+                let message = "Invalid value: 0: must be specified for an update";
                 let cause = Cause::new("FieldValueInvalid", "metadata.resourceVersion", message);
-                Err(Failure::invalid(kind, name, &[cause]))
+                Err(Failure::invalid_resource(kind, name, &[cause]))
             }
             "" | "0" => Ok(()),
             revision if revision == object::meta_str(old, "resourceVersion") => Ok(()),
@@ -143,9 +143,16 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
     }
     let given = object::text(new, &["kind"]);
     if !given.is_empty() && given != kind {
-        return Err(Failure::bad_request(format!(
-            "the kind in the data ({given}) does not match the expected kind ({kind})"
-        )));
+        if !served.kind.is_custom() {
+            let message = format!(
+                "the object provided is unrecognized (must be of type {kind}): couldn't get \
+                 version/kind; got {given:?}"
+            );
+            return Err(Failure::bad_request(message));
+        }
+        let cause = Cause::invalid("kind", &given.into(), &format!("must be {kind}"));
+        let name = object::name(new);
+        return Err(Failure::invalid_as(&served.kind.group, given, name, &[cause]));
     }
     new["apiVersion"] = api_version.into();
     new["kind"] = kind.as_str().into();
