@@ -18,8 +18,8 @@ use crate::keys::label;
 /// Every definition Remuda serves, sorted by name.
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
-        finish(Cluster::crd(), &[]),
-        finish(MachinePool::crd(), &[]),
+        finish(Cluster::crd(), &[CORE_CONTRACT]),
+        finish(MachinePool::crd(), &[CORE_CONTRACT]),
         finish(TerraformCluster::crd(), &[CONTRACT]),
         finish(
             TerraformClusterIdentity::crd(),
@@ -39,6 +39,9 @@ pub fn crd_yaml() -> String {
 
 /// Cluster API looks for this label to learn which version fulfils its v1beta2 contract.
 const CONTRACT: (&str, &str) = (label::CONTRACT_V1BETA2, "v1alpha1");
+
+/// The same for Cluster API's own kinds.
+const CORE_CONTRACT: (&str, &str) = (label::CONTRACT_V1BETA2, "v1beta2");
 
 fn document(crd: &CustomResourceDefinition) -> String {
     // serde_json first: it brings the fields into the order of their names, and the document
