@@ -35,6 +35,7 @@ pub use demo::{
     DEMO_SECRET_ACCESS_KEY, DEMO_WORKER_PROFILE,
 };
 pub use ec2::instance::InstanceState;
+pub(crate) use ec2::instance::vcpus;
 pub(crate) use protocol::sigv4::Signer;
 pub use state::Timing;
 pub(crate) use state::{NodeNews, State, events::EstateId};

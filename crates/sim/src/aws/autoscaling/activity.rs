@@ -22,7 +22,6 @@ pub(crate) enum ActivityStatus {
     InProgress,
     Successful,
     Failed,
-    Cancelled,
 }
 
 impl ActivityStatus {
@@ -31,7 +30,6 @@ impl ActivityStatus {
             Self::InProgress => "InProgress",
             Self::Successful => "Successful",
             Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
         }
     }
 }

@@ -277,7 +277,7 @@ impl Site<'_> {
             self.fabric.timing.terminated_visible,
             Event::Forgotten(estate, id.clone()),
         );
-        self.fabric.tell_nodes(NodeNews::Gone(estate, id.clone()));
+        self.fabric.tell_nodes(NodeNews::Gone(id.clone()));
         if let Some(group) = group {
             self.member_terminated(&group, id);
         }

@@ -24,7 +24,7 @@ pub(crate) enum NodeNews {
     /// An instance stopped.
     Stops(EstateId, Name),
     /// An instance is gone.
-    Gone(EstateId, Name),
+    Gone(Name),
 }
 
 /// The shared part of the world.
