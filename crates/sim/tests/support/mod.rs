@@ -208,6 +208,16 @@ impl Client {
         request: http::request::Builder,
         body: Vec<u8>,
     ) -> Answer {
+        self.send_unsigned(self.sign(service, request, body)).await
+    }
+
+    /// Signs.
+    pub fn sign(
+        &self,
+        service: &str,
+        request: http::request::Builder,
+        body: Vec<u8>,
+    ) -> Request<Body> {
         let mut request = request.body(body.clone()).unwrap();
         let identity = Credentials::new(
             self.access_key_id.clone(),
@@ -250,7 +260,7 @@ impl Client {
         .unwrap();
         let (instructions, _) = sign(signable, &params).unwrap().into_parts();
         instructions.apply_to_request_http1x(&mut request);
-        self.send_unsigned(request.map(Body::from)).await
+        request.map(Body::from)
     }
 
     /// Sends a request as it is.

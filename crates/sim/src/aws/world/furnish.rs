@@ -384,6 +384,19 @@ impl World {
     }
 }
 
+/// `use1` for `us-east-1`: what zone ids start with.
+fn short_name(region: &str) -> String {
+    let short = |part: &str| match part {
+        "northeast" => "ne".to_owned(),
+        "northwest" => "nw".to_owned(),
+        "southeast" => "se".to_owned(),
+        "southwest" => "sw".to_owned(),
+        "north" | "south" | "east" | "west" | "central" => part[..1].to_owned(),
+        other => other.to_owned(),
+    };
+    region.split('-').map(short).collect()
+}
+
 fn place(state: &mut State, estate: EstateId, placed: PlacedInstance) -> bool {
     let site = state.site(estate);
     let compute = &mut site.estate.compute;
