@@ -1,4 +1,5 @@
 //! Scripted failures: every error class of the AWS document, section 10.3, and the journal.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! S3 objects.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Instance refreshes: launch before terminate, one at a time, cancelled and failed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Launch templates and their versions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod support;
 

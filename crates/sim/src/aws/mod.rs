@@ -38,7 +38,7 @@ pub use ec2::instance::InstanceState;
 pub(crate) use ec2::instance::vcpus;
 pub(crate) use protocol::sigv4::Signer;
 pub use state::Timing;
-pub(crate) use state::{NodeNews, State, events::EstateId};
+pub(crate) use state::{NodeNews, State, events::EstateId, region::Image};
 pub use world::{
     GroupInfo, ImageSpec, InstanceInfo, MemberInfo, PlacedInstance, SubnetSpec, TemplateInfo, World,
 };

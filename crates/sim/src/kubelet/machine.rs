@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{BootFailure, Nodes};
-use crate::aws::{EstateId, InstanceState, Signer};
+use crate::aws::{EstateId, Image, InstanceState, Signer};
 
 /// The facts of a booting instance.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl Nodes {
             hostname: instance.private_dns(&compute.region),
             provider_id: instance.provider_id(),
             user_data,
-            kubelet_version: image.and_then(|image| image.kubelet()),
+            kubelet_version: image.and_then(Image::kubelet),
             cluster_id,
         })
     }

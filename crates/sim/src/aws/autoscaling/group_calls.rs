@@ -95,8 +95,7 @@ pub(super) fn update(site: &mut Site<'_>, params: &Params) -> Answer {
 
 pub(super) fn set_desired(site: &mut Site<'_>, params: &Params) -> Answer {
     let name = named_to_change(site, params)?;
-    let desired = size(params, "DesiredCapacity")?
-        .ok_or_else(|| required(params, "DesiredCapacity").unwrap_err())?;
+    let desired = need_size(params, "DesiredCapacity")?;
     let group = site
         .estate
         .groups
@@ -156,13 +155,8 @@ pub(super) fn delete(site: &mut Site<'_>, params: &Params) -> Answer {
 }
 
 fn bounds_at_creation(params: &Params) -> Result<Bounds, AwsError> {
-    let need = |name: &str| match size(params, name)? {
-        Some(size) => Ok(size),
-        None => Err(required(params, name)
-            .err()
-            .unwrap_or_else(|| not_a_size(name, ""))),
-    };
-    let (min, max) = (need("MinSize")?, need("MaxSize")?);
+    let min = need_size(params, "MinSize")?;
+    let max = need_size(params, "MaxSize")?;
     check_order(min, max)?;
     let desired = size(params, "DesiredCapacity")?.unwrap_or(min);
     check_desired(min, max, desired)?;
@@ -201,6 +195,11 @@ fn check_desired(min: u32, max: u32, desired: u32) -> Result<(), AwsError> {
         "Desired capacity:{desired} must be between the specified min size:{min} and max \
          size:{max}"
     )))
+}
+
+fn need_size(params: &Params, name: &str) -> Result<u32, AwsError> {
+    let text = required(params, name)?;
+    size(params, name)?.ok_or_else(|| not_a_size(name, text))
 }
 
 fn size(params: &Params, name: &str) -> Result<Option<u32>, AwsError> {
@@ -289,7 +288,7 @@ fn settings(group: &mut Group, params: &Params) -> Result<(), AwsError> {
                 "Invalid health check type: {kind}"
             )));
         }
-        group.health_check_type = kind.to_owned();
+        kind.clone_into(&mut group.health_check_type);
     }
     if let Some(seconds) = params.int("HealthCheckGracePeriod")? {
         group.grace_seconds = seconds;

@@ -129,7 +129,7 @@ fn group_xml(estate: &Estate, group: &Group, with_instances: bool, xml: &mut Xml
     zones.sort_unstable();
     zones.dedup();
     xml.list("AvailabilityZones", "member", zones, |xml, zone| {
-        xml.escape(zone)
+        xml.escape(zone);
     });
     xml.raw("<LoadBalancerNames/><TargetGroupARNs/>");
     xml.text("HealthCheckType", &group.health_check_type);

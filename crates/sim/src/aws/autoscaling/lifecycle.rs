@@ -92,9 +92,9 @@ impl Turn<'_> {
         if hooks.is_empty() {
             member.hook = None;
             if member.counts() {
-                self.enter_service(id)
+                self.enter_service(id);
             } else {
-                self.end_instance(id)
+                self.end_instance(id);
             }
             return;
         }

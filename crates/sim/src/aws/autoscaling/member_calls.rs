@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Answer, activity::activity_xml, named_to_change, required, turn::Turn};
+use super::{Answer, activity::activity_xml, group::Member, named_to_change, required, turn::Turn};
 use crate::aws::{
     protocol::{AwsError, Params, Xml},
     state::{Name, Site},
@@ -112,7 +112,7 @@ pub(super) fn detach(site: &mut Site<'_>, params: &Params) -> Answer {
     } = site.turn(&name).expect("it was found by name");
     if let Some(id) = ids
         .iter()
-        .find(|id| !group.members.get(**id).is_some_and(|m| m.counts()))
+        .find(|id| !group.members.get(**id).is_some_and(Member::counts))
     {
         return Err(not_a_member(id, &name));
     }

@@ -1,14 +1,15 @@
 //! Simulated EC2 Auto Scaling: groups that keep their size, refreshes, policies, hooks.
 //!
 //! In: parameters of a call, and the estate of the caller. Out: the body of the answer, or Auto
-//! Scaling's refusal. What a group does by itself is in `turn`, `refresh`, `lifecycle` and
-//! `tracking`; everything else is calls.
+//! Scaling's refusal. What a group does by itself is in `turn`, `launching`, `refresh`,
+//! `lifecycle` and `tracking`; everything else is calls.
 
 pub(crate) mod activity;
 pub(crate) mod group;
 mod group_calls;
 mod group_reads;
 mod hook_calls;
+mod launching;
 mod lifecycle;
 mod member_calls;
 pub(crate) mod policy;

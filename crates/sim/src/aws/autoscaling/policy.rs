@@ -14,7 +14,7 @@ use crate::aws::{
 pub(crate) struct Policy {
     pub(crate) name: String,
     pub(crate) arn: String,
-    pub(crate) policy_type: String,
+    pub(crate) kind: String,
     pub(crate) metric: Option<String>,
     pub(crate) target: f64,
     pub(crate) disable_scale_in: bool,
@@ -26,14 +26,14 @@ pub(crate) struct Policy {
 pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
     let group_name = named_to_change(site, params)?;
     let name = required(params, "PolicyName")?.to_owned();
-    let policy_type = params
+    let kind = params
         .text("PolicyType")
         .unwrap_or("SimpleScaling")
         .to_owned();
     let metric = params
         .text("TargetTrackingConfiguration.PredefinedMetricSpecification.PredefinedMetricType");
     let target = params.number("TargetTrackingConfiguration.TargetValue")?;
-    if policy_type == "TargetTrackingScaling" && target.is_none_or(|target| target <= 0.0) {
+    if kind == "TargetTrackingScaling" && target.is_none_or(|target| target <= 0.0) {
         return Err(AwsError::validation("TargetValue must be greater than 0"));
     }
     let disable_scale_in = params.flag("TargetTrackingConfiguration.DisableScaleIn")?;
@@ -53,7 +53,7 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
             site.fabric.new_uuid()
         )
     });
-    let alarms = if policy_type == "TargetTrackingScaling" {
+    let alarms = if kind == "TargetTrackingScaling" {
         ["AlarmHigh", "AlarmLow"]
             .map(|kind| {
                 let alarm = format!(
@@ -70,7 +70,7 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
     let policy = Policy {
         name: name.clone(),
         arn: arn.clone(),
-        policy_type,
+        kind,
         metric: metric.map(str::to_owned),
         target: target.unwrap_or_default(),
         disable_scale_in: disable_scale_in.unwrap_or(false),
@@ -134,7 +134,7 @@ pub(super) fn describe(view: View<'_>, params: &Params) -> Answer {
             (names.is_empty()
                 || names.contains(&policy.name.as_str())
                 || names.contains(&policy.arn.as_str()))
-                && (types.is_empty() || types.contains(&policy.policy_type.as_str()))
+                && (types.is_empty() || types.contains(&policy.kind.as_str()))
         })
         .map(|(group, policy)| {
             (
@@ -162,10 +162,10 @@ fn policy_xml(group: &str, policy: &Policy, xml: &mut Xml) {
     xml.text("AutoScalingGroupName", group);
     xml.text("PolicyName", &policy.name);
     xml.text("PolicyARN", &policy.arn);
-    xml.text("PolicyType", &policy.policy_type);
+    xml.text("PolicyType", &policy.kind);
     xml.raw("<StepAdjustments/>");
     alarms_xml(policy, xml);
-    if policy.policy_type == "TargetTrackingScaling" {
+    if policy.kind == "TargetTrackingScaling" {
         xml.within("TargetTrackingConfiguration", |xml| {
             if let Some(metric) = &policy.metric {
                 xml.within("PredefinedMetricSpecification", |xml| {

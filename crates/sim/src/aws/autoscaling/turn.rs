@@ -3,21 +3,15 @@
 //! Launches come first and terminations after, so a replacement exists before what it replaces
 //! goes. Each turn says when the next one is needed; nothing polls.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::{
-    activity::ActivityStatus,
-    group::{Group, Lifecycle, Member, Replace, Retry, count},
+    group::{Group, Member, Replace, count},
     refresh::Protected,
 };
 use crate::{
     aws::{
-        ec2::{
-            instance::{InstanceState, Origin},
-            launch::{Launch, LaunchFailure, launch_tags},
-        },
+        ec2::instance::InstanceState,
         state::{Compute, Fabric, Name, Site},
     },
     clock::{iso, later},
@@ -180,28 +174,9 @@ impl Turn<'_> {
         }
     }
 
-    /// Launches what is missing; when to try again after a failure.
-    fn launch_missing(&mut self) -> Option<Timestamp> {
-        let now = self.fabric.now;
-        let missing = self.wanted().saturating_sub(self.group.active());
-        if missing == 0 || !self.group.runs("Launch") {
-            return None;
-        }
-        if let Some(retry) = self.group.retry.as_ref().filter(|retry| retry.at > now) {
-            return Some(retry.at);
-        }
-        for _ in 0..missing {
-            match self.launch_one() {
-                Ok(()) => self.group.retry = None,
-                Err(failure) => return Some(self.launch_failed(&failure)),
-            }
-        }
-        None
-    }
-
     /// Members the group wants at this moment: the desired capacity, and replacements for marked
     /// members as far as the surge goes.
-    fn wanted(&self) -> u32 {
+    pub(super) fn wanted(&self) -> u32 {
         let desired = self.group.desired;
         let marked = count(self.marked());
         let surge = match self.group.refresh_in_progress() {
@@ -220,146 +195,6 @@ impl Turn<'_> {
         self.group.members.values().filter(move |member| {
             member.counts() && member.replace.is_some() && !(member.protected && shielded)
         })
-    }
-
-    fn launch_one(&mut self) -> Result<(), LaunchFailure> {
-        let origin = self.origin()?;
-        let propagated = self
-            .group
-            .tags
-            .iter()
-            .filter(|(_, tag)| tag.propagate)
-            .map(|(key, tag)| (key.clone(), tag.value.clone()));
-        let tags = Arc::new(launch_tags(
-            &origin.version,
-            &origin,
-            &self.group.name,
-            propagated,
-        ));
-        let mut failure = LaunchFailure {
-            code: "ValidationError".into(),
-            message: "The group has no subnet.".into(),
-        };
-        for subnet in self.subnets_by_need() {
-            let launch = Launch {
-                group: &self.group.name,
-                origin: &origin,
-                subnet: &subnet,
-                tags: tags.clone(),
-            };
-            match self.compute.launch(self.fabric, launch) {
-                Ok(id) => {
-                    self.admit(&id, &origin);
-                    return Ok(());
-                }
-                Err(why) if why.is_of_the_zone() => failure = why,
-                Err(why) => return Err(why),
-            }
-        }
-        Err(failure)
-    }
-
-    /// The template version the group launches from.
-    fn origin(&self) -> Result<Origin, LaunchFailure> {
-        let named = &self.group.template;
-        let version = self
-            .compute
-            .template(&named.id)
-            .and_then(|t| t.version(&named.version));
-        match version {
-            Some(version) => Ok(Origin {
-                template_id: named.id.clone(),
-                template_name: named.name.clone(),
-                version: version.clone(),
-            }),
-            None => Err(LaunchFailure {
-                code: "InvalidLaunchTemplateId.NotFound".into(),
-                message: format!(
-                    "The specified launch template, with template ID {}, does not exist.",
-                    named.id
-                ),
-            }),
-        }
-    }
-
-    /// Number of the version the group launches from.
-    pub(super) fn current_version(&self) -> Option<u64> {
-        self.origin().ok().map(|origin| origin.version.number)
-    }
-
-    fn admit(&mut self, id: &Name, origin: &Origin) {
-        let now = self.fabric.now;
-        let instance = &self.compute.instances[id];
-        let active = self.group.active();
-        let cause = format!(
-            "At {} an instance was started in response to a difference between desired and actual \
-             capacity, increasing the capacity from {active} to {}.",
-            iso(now),
-            active + 1
-        );
-        let activity = self.group.activities.begin(
-            self.fabric.new_uuid(),
-            format!("Launching a new EC2 instance: {id}"),
-            cause,
-            now,
-        );
-        let template = super::group::TemplateRef {
-            id: origin.template_id.clone(),
-            name: origin.template_name.clone(),
-            version: origin.version.number.to_string(),
-        };
-        let member = Member {
-            id: id.clone(),
-            zone: instance.zone.clone(),
-            instance_type: instance.instance_type.clone(),
-            image_id: instance.image_id.clone(),
-            template: Some(template),
-            version: origin.version.number,
-            launched: now,
-            lifecycle: Lifecycle::Pending,
-            healthy: true,
-            unwell_since: None,
-            protected: self.group.protect_new,
-            in_service_since: None,
-            hook: None,
-            replace: None,
-            activity,
-        };
-        self.group.members.insert(id.clone(), member);
-    }
-
-    /// Records a failed launch and doubles the pause; when to try again.
-    fn launch_failed(&mut self, failure: &LaunchFailure) -> Timestamp {
-        let now = self.fabric.now;
-        let prefix = if failure.code.starts_with("Client.") || failure.code.starts_with("Server.") {
-            format!("{}: ", failure.code)
-        } else {
-            String::new()
-        };
-        let message = format!("{prefix}{} Launching EC2 instance failed.", failure.message);
-        let active = self.group.active();
-        let number = self.group.activities.begin(
-            self.fabric.new_uuid(),
-            format!("Launching a new EC2 instance.  Status Reason: {message}"),
-            format!(
-                "At {} an instance was started in response to a difference between desired and \
-                 actual capacity, increasing the capacity from {active} to {}.",
-                iso(now),
-                active + 1
-            ),
-            now,
-        );
-        self.group
-            .activities
-            .end(number, ActivityStatus::Failed, Some(message), now);
-        let timing = &self.fabric.timing;
-        let pause = match &self.group.retry {
-            Some(retry) => (retry.pause * 2).min(timing.launch_retry_longest),
-            None => timing.launch_retry,
-        };
-        let at = later(now, pause);
-        self.group.retry = Some(Retry { at, pause });
-        at
     }
 
     /// Ends marked members whose replacements serve; when more replacements will be warm.
@@ -458,7 +293,7 @@ impl Turn<'_> {
     }
 
     /// The group's zones in order with their subnets.
-    fn zones(&self) -> Vec<(Name, Vec<Name>)> {
+    pub(super) fn zones(&self) -> Vec<(Name, Vec<Name>)> {
         let mut zones: Vec<(Name, Vec<Name>)> = Vec::new();
         for id in &self.group.subnets {
             let Some(subnet) = self.compute.subnets.get(id) else {
@@ -471,18 +306,6 @@ impl Turn<'_> {
         }
         zones.sort_unstable();
         zones
-    }
-
-    /// Subnets to launch into, those of the emptiest zone first. Marked members do not count:
-    /// their places are being given up.
-    fn subnets_by_need(&self) -> Vec<Name> {
-        let mut zones = self.zones();
-        zones.sort_by_key(|(zone, _)| {
-            count(self.group.members.values().filter(|member| {
-                member.counts() && member.replace.is_none() && member.zone == *zone
-            }))
-        });
-        zones.into_iter().flat_map(|(_, subnets)| subnets).collect()
     }
 
     /// Whether an instance still runs or may run again.

@@ -153,10 +153,10 @@ mod tests {
 
     #[test]
     fn filters_are_checked() {
-        let many: String = (1..=201)
-            .map(|n| format!("&Filter.1.Value.{n}=g{n}"))
+        let many: Vec<String> = (1..=201)
+            .map(|n| format!("Filter.1.Value.{n}=g{n}"))
             .collect();
-        let params = Params::parse(format!("Filter.1.Name=tag:x{many}").as_bytes());
+        let params = Params::parse(format!("Filter.1.Name=tag:x&{}", many.join("&")).as_bytes());
         assert_eq!(
             Filter::all(&params, &[]).unwrap_err().code,
             "FilterLimitExceeded"

@@ -55,7 +55,7 @@ pub(super) fn describe(view: View<'_>, params: &Params) -> Answer {
     let (page, next) = page::cut(wanted, |i| &i.id, params.text("NextToken"), size)?;
     let mut xml = Xml::new();
     xml.list("imagesSet", "item", page, |xml, image| {
-        image_xml(image, xml)
+        image_xml(image, xml);
     });
     xml.optional("nextToken", next.as_deref());
     Ok(xml)

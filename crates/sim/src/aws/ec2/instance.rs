@@ -73,6 +73,10 @@ pub(crate) struct Origin {
 
 /// An instance.
 #[derive(Debug, Clone)]
+#[allow(
+    clippy::struct_field_names,
+    reason = "`instance_type` is EC2's own name"
+)]
 pub(crate) struct Instance {
     pub(crate) id: Name,
     pub(crate) image_id: Name,

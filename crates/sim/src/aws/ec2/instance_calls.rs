@@ -163,7 +163,7 @@ pub(super) fn stop(site: &mut Site<'_>, params: &Params) -> Answer {
 
 pub(super) fn start(site: &mut Site<'_>, params: &Params) -> Answer {
     change(site, params, |site, id| {
-        site.estate.compute.start(site.fabric, id)
+        site.estate.compute.start(site.fabric, id);
     })
 }
 

@@ -315,7 +315,7 @@ fn created_answer(template: &LaunchTemplate) -> Xml {
 fn created_version_answer(template: &LaunchTemplate, version: &TemplateVersion) -> Xml {
     let mut xml = Xml::new();
     xml.within("launchTemplateVersion", |xml| {
-        version_xml(template, version, xml)
+        version_xml(template, version, xml);
     });
     xml
 }

@@ -46,7 +46,7 @@ pub(super) fn describe(view: View<'_>, params: &Params) -> Answer {
     let (page, next) = page::cut(wanted, |t| &t.name, params.text("NextToken"), size)?;
     let mut xml = Xml::new();
     xml.list("launchTemplates", "item", page, |xml, template| {
-        template_xml(template, xml)
+        template_xml(template, xml);
     });
     xml.optional("nextToken", next.as_deref());
     Ok(xml)
@@ -187,6 +187,6 @@ pub(super) fn version_xml(template: &LaunchTemplate, version: &TemplateVersion, 
     xml.text("createdBy", &version.created_by);
     xml.plain("defaultVersion", version.number == template.default_version);
     xml.within("launchTemplateData", |xml| {
-        template_data::render(&version.data, xml)
+        template_data::render(&version.data, xml);
     });
 }

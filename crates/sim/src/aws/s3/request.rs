@@ -67,12 +67,11 @@ impl<'a> S3Request<'a> {
     /// The parts of a request; `None` when it is no action simulated here.
     pub(crate) fn of(method: &Method, uri: &Uri, headers: &'a HeaderMap) -> Option<Self> {
         let path = uri.path().trim_start_matches('/');
-        let (bucket, key) = match bucket_in_host(uri, headers) {
-            Some(bucket) => (bucket, path),
-            None => {
-                let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
-                (bucket.to_owned(), key)
-            }
+        let (bucket, key) = if let Some(bucket) = bucket_in_host(uri, headers) {
+            (bucket, path)
+        } else {
+            let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+            (bucket.to_owned(), key)
         };
         let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
         let query: BTreeMap<String, String> =

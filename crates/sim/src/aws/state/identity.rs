@@ -142,12 +142,12 @@ impl Identity {
         now: Timestamp,
         rng: &mut fastrand::Rng,
     ) -> Option<Session> {
-        const SPAN: Duration = Duration::from_secs(6 * 3600);
+        const SPAN: Duration = Duration::from_hours(6);
         let role = self
             .profiles
             .get(&(account.to_owned(), profile.to_owned()))?
             .clone();
-        let soon = later(now, Duration::from_secs(300));
+        let soon = later(now, Duration::from_mins(5));
         if let Some(session) = self
             .instance_sessions
             .get(&role)

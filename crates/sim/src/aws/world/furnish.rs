@@ -190,10 +190,7 @@ impl World {
 
     /// Adds a region with zones named by their letters: `add_region("us-east-1", "abc")`.
     pub fn add_region(&self, name: &str, zone_letters: &str) {
-        let short: String = name
-            .split('-')
-            .filter_map(|part| part.chars().next())
-            .collect();
+        let short = short_name(name);
         let mut state = self.state();
         let region = state.fabric.regions.entry(name.into()).or_default();
         for (number, letter) in zone_letters.chars().enumerate() {
