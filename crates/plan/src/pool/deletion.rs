@@ -105,26 +105,23 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
     let Some(driver) = driver(world, record) else {
         return abandoned(world).unwrap_or(Next::Rest);
     };
-    let rendered = if record.is_some() {
-        None
-    } else {
-        rebuilt(world)
-    };
-    let recovering = record.is_none();
-    if recovering && rendered.is_none() {
-        return abandoned(world).unwrap_or(Next::Rest);
+    if let Some(problem) = gate::credentials_problem(world, driver) {
+        return abandoned(world).unwrap_or_else(|| held(findings, Hold::Credentials(problem)));
     }
-    let failed_before = record.is_some_and(|record| record.history.destroy.failed > 0);
-    if failed_before && let Some(release) = abandoned(world) {
+    let Some(record) = record else {
+        return look_for_record(world, now, findings, driver);
+    };
+    if record.history.destroy.failed > 0
+        && let Some(release) = abandoned(world)
+    {
         return release;
     }
     let wish = Wish {
         because: "the pool is being deleted",
-        recovering,
-        ..operation::wish(now, Operation::Destroy, driver, rendered.as_ref(), findings)
+        ..operation::wish(now, Operation::Destroy, driver, None, findings)
     };
     let goal = goal::build(world, wish);
-    if !recovering && driver.handle_from_record(&goal.context()).is_none() {
+    if driver.handle_from_record(&goal.context()).is_none() {
         return Next::Release(Release::NeverApplied);
     }
     let memory = gate::memory(world, now);
@@ -143,6 +140,30 @@ fn driver(world: &World, record: Option<&Record>) -> Option<Driver> {
         Some(DriverRecord::Aws(_)) => Some(Driver::Aws),
         Some(DriverRecord::None) | None => super::image::driver(&world.pool.spec.source.image).ok(),
     }
+}
+
+/// The record is lost: a look at the cloud that changes nothing tells what it held, if the inputs
+/// still say where to look. The destroy follows from the rebuilt record.
+fn look_for_record(world: &World, now: Timestamp, findings: &mut Findings, driver: Driver) -> Next {
+    let Some(rendered) = rebuilt(world) else {
+        return abandoned(world).unwrap_or(Next::Rest);
+    };
+    let wish = Wish {
+        because: "the record is lost and must be rebuilt before anything can be destroyed",
+        recovering: true,
+        ..operation::wish(now, Operation::Drift, driver, Some(&rendered), findings)
+    };
+    let goal = goal::build(world, wish);
+    let inputs = &rendered.inputs;
+    let variables = &rendered.variables.values;
+    if let Err(refusals) = driver.desired(inputs, variables, &goal.context()) {
+        return abandoned(world).unwrap_or_else(|| held(findings, Hold::Refused(refusals)));
+    }
+    let memory = gate::memory(world, now);
+    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Drift, &memory) {
+        return abandoned(world).unwrap_or_else(|| held(findings, hold));
+    }
+    Next::Go(Box::new(goal))
 }
 
 /// Inputs to find the group by when the record is lost.

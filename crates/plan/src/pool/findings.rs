@@ -151,6 +151,8 @@ pub enum Hold {
     ClusterOperation(String),
     /// The identity may not be used: deletion waits.
     Identity(IdentityFinding),
+    /// The credential Secret holds no usable set of keys.
+    Credentials(String),
     /// A read that the decision needs failed.
     Unreadable(String),
 }

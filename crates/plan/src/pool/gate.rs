@@ -22,6 +22,7 @@ pub use super::{
     owner::owner_reference,
 };
 use crate::{
+    aws,
     driver::{Driver, Observed},
     status::{pass::Unrecoverable, wire::Operation},
 };
@@ -126,13 +127,21 @@ fn decide(world: &World, now: Timestamp, findings: &mut Findings) -> Next {
         .identity
         .as_ref()
         .is_some_and(IdentityFinding::usable);
+    findings.inputs_hash = rendered.as_ref().ok().map(|it| it.hash.hash.clone());
+    findings.inputs_bytes = rendered.as_ref().ok().map(|it| it.hash.bytes);
     if !usable || !state_usable(findings.state.as_ref()) {
-        if let Ok(rendered) = &rendered {
-            findings.inputs_hash = Some(rendered.hash.hash.clone());
-        }
         return Next::Rest;
     }
+    if let Some(problem) = credentials_problem(world, driver) {
+        return held(findings, Hold::Credentials(problem));
+    }
     operation::choose(world, now, findings, driver, rendered.as_ref().ok())
+}
+
+/// What the credential Secret of a usable identity lacks.
+pub(super) fn credentials_problem(world: &World, driver: Driver) -> Option<String> {
+    let secret = world.identity.secret.found()?;
+    identity::credentials_problem(driver, secret)
 }
 
 fn held(findings: &mut Findings, hold: Hold) -> Next {
@@ -212,7 +221,8 @@ pub(super) fn state(world: &World) -> StateFinding {
     }
 }
 
-fn state_usable(state: Option<&StateFinding>) -> bool {
+/// Whether the record lets an operation start.
+pub(crate) fn state_usable(state: Option<&StateFinding>) -> bool {
     match state {
         Some(
             StateFinding::NotFound
@@ -247,9 +257,10 @@ pub fn confirm_recovery(goal: &Goal, observed: &Observed) -> Result<(), Unrecove
             None => Ok(()),
             Some(None) => Err(Unrecoverable::NothingFound),
             Some(Some(group)) => {
+                let installation = group.tags.get(aws::tags::INSTALLATION);
                 let ours = goal.ownership.iter().all(|(key, value)| {
                     group.tags.get(key).is_some_and(|(found, _)| found == value)
-                });
+                }) && installation.is_none_or(|(id, _)| *id == goal.installation);
                 if ours {
                     Ok(())
                 } else {

@@ -10,8 +10,9 @@ use super::{
         SelectorRequirement,
     },
     record::Record,
-    world::{Lookup, World},
+    world::{CredentialSecret, Lookup, World},
 };
+use crate::driver::Driver;
 
 /// Kind of a cluster-scoped identity.
 pub const CLUSTER_IDENTITY: &str = "TerraformClusterIdentity";
@@ -58,6 +59,42 @@ pub fn resolve(
 pub fn display(reference: &IdentityRef) -> String {
     let kind = reference.kind.as_deref().unwrap_or(CLUSTER_IDENTITY);
     format!("{kind}/{}", reference.name)
+}
+
+/// Keys that together are static credentials of AWS (captf document 4.2).
+const AWS_STATIC_KEYS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+
+/// Keys that point at shared config files of AWS, which only the backend can judge.
+const AWS_PROFILE_KEYS: [&str; 3] = [
+    "AWS_PROFILE",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+];
+
+/// What a driver lacks in a credential Secret, told from key names alone; `None`: try them. There
+/// is no fallback on the manager's own cloud identity.
+pub fn credentials_problem(driver: Driver, secret: &CredentialSecret) -> Option<String> {
+    let has = |key: &&str| secret.keys.contains(*key);
+    match driver {
+        Driver::Aws => {
+            if AWS_PROFILE_KEYS.iter().any(|key| has(&key)) {
+                return None;
+            }
+            let missing: Vec<&str> = AWS_STATIC_KEYS
+                .into_iter()
+                .filter(|key| !has(key))
+                .collect();
+            (!missing.is_empty()).then(|| {
+                format!(
+                    "Secret {}/{} holds no usable AWS credentials: it lacks {} (or a profile: {})",
+                    secret.namespace,
+                    secret.name,
+                    missing.join(" and "),
+                    AWS_PROFILE_KEYS.join(", ")
+                )
+            })
+        }
+    }
 }
 
 /// Whether the resolved identity may be used.

@@ -29,8 +29,6 @@ pub(super) fn choose(
 ) -> Next {
     let memory = gate::memory(world, now);
     let record = world.record.found();
-    findings.inputs_hash = rendered.map(|it| it.hash.hash.clone());
-    findings.inputs_bytes = rendered.map(|it| it.hash.bytes);
     if let Some(rendered) = rendered {
         findings.apply_due = apply_due(world, record, rendered, findings, &memory);
         if let Some(reason) = findings.apply_due {

@@ -180,8 +180,10 @@ pub struct Memory {
     pub unseen: Option<Unseen>,
     /// Whether the last sample said `pending` was counted: when that pass began.
     pub counted_at: Option<Timestamp>,
-    /// Since when the cloud has been throttling (AWS document, A-1).
-    pub throttled_since: Option<Timestamp>,
+    /// Since when the cloud has been throttling what an operation writes (AWS document, A-1).
+    pub writes_throttled_since: Option<Timestamp>,
+    /// Since when it has been throttling reads.
+    pub reads_throttled_since: Option<Timestamp>,
     /// The running operation asked for another look, not before.
     pub look_again_at: Option<Timestamp>,
     /// No operation that writes starts before.
@@ -199,7 +201,8 @@ impl Memory {
             read_failures: Failures::default(),
             unseen: None,
             counted_at: None,
-            throttled_since: None,
+            writes_throttled_since: None,
+            reads_throttled_since: None,
             look_again_at: None,
             operation_retry_at: None,
         }

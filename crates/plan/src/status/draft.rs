@@ -11,6 +11,7 @@ use super::{
     wire::PoolStatus,
 };
 use crate::pool::{
+    findings::StateFinding,
     gate::{self, Next},
     goal::Goal,
     record::Record,
@@ -44,7 +45,12 @@ impl<'a> Draft<'a> {
             .record
             .as_ref()
             .or_else(|| goal.and_then(|goal| goal.record.as_ref()))
-            .or_else(|| world.record.found());
+            .or_else(|| world.record.found())
+            // What another pool left behind says nothing of this one.
+            .filter(|_| {
+                let state = &pass.gate.findings.state;
+                !matches!(state, Some(StateFinding::Retained(_)))
+            });
         let told = goal.is_some_and(|goal| {
             status
                 .last_run

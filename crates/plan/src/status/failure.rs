@@ -87,10 +87,10 @@ fn step_failure(run: &Run, message: String, wait_seconds: u32) -> Failure {
 /// Throttling is nobody's failure for five minutes; the waits double meanwhile.
 pub(super) fn throttled_wait(draft: &mut Draft<'_>, cause: &CloudFailure) -> Option<u32> {
     if cause.class != FailureClass::Throttled {
-        draft.memory.throttled_since = None;
+        draft.memory.writes_throttled_since = None;
         return None;
     }
-    let since = *draft.memory.throttled_since.get_or_insert(draft.now);
+    let since = *draft.memory.writes_throttled_since.get_or_insert(draft.now);
     let elapsed = u32::try_from(draft.now.duration_since(since).as_secs()).unwrap_or(u32::MAX);
     (elapsed < limits::THROTTLE_GRACE_SECONDS).then(|| {
         elapsed

@@ -105,6 +105,7 @@ fn idle(draft: &mut Draft<'_>) {
                 | Hold::JobPolicy(_)
                 | Hold::InputsTooLarge { .. }
                 | Hold::Refused(_)
+                | Hold::Credentials(_)
                 | Hold::ClusterOperation(_)
                 | Hold::Identity(_)
                 | Hold::DeadlineExceeded(_)
@@ -143,10 +144,12 @@ fn ended(draft: &mut Draft<'_>, goal: &Goal) {
         PassEnd::RecordUnwritable(_) => go_on(draft, goal, limits::KUBERNETES_RETRY_SECONDS),
         PassEnd::Done => match draft.pass.plan.as_ref().map(|plan| &plan.outlook) {
             Some(Outlook::LookAgain { after_seconds, .. }) => go_on(draft, goal, *after_seconds),
-            Some(Outlook::Settled) | None if goal.operation == Operation::Destroy => {
+            // Without a plan nothing was looked at, so nothing is known to be done.
+            None => go_on(draft, goal, limits::KUBERNETES_RETRY_SECONDS),
+            Some(Outlook::Settled) if goal.operation == Operation::Destroy => {
                 destroyed(draft, &run);
             }
-            Some(Outlook::Settled) | None => applied(draft, goal, &run),
+            Some(Outlook::Settled) => applied(draft, goal, &run),
         },
         PassEnd::Failed(cause) => {
             if let Some(wait) = failure::throttled_wait(draft, cause) {

@@ -9,6 +9,7 @@ use super::{
     condition::{ConditionStatus, ConditionType, Reason},
     draft::Draft,
     event::EventReason,
+    failure,
     pass::PassEnd,
     wire::{DriftSummary, InstanceStatus, LastRun, Operation, RunStep},
 };
@@ -16,6 +17,7 @@ use crate::{
     error::{CloudFailure, FailureClass},
     limits,
     pool::{
+        action::Action,
         contract::{self, Verdict},
         drift,
         findings::ApplyReason,
@@ -26,6 +28,7 @@ use crate::{
         membership::{self, Membership, Reading},
         objects::DriftAction,
         outputs::Outputs,
+        record::Record,
         schedule,
         world::Failures,
     },
@@ -35,6 +38,10 @@ use ConditionStatus::{False, True, Unknown};
 /// Judges what the pass read.
 pub(super) fn read(draft: &mut Draft<'_>) {
     let Some(goal) = draft.goal() else { return };
+    if goal.recovering && goal.operation == Operation::Drift {
+        record_looked_for(draft);
+        return;
+    }
     let looks = matches!(goal.operation, Operation::Refresh | Operation::Drift);
     if let Some(outputs) = &draft.pass.outputs
         && draft.pass.end == PassEnd::Done
@@ -71,6 +78,30 @@ pub(super) fn read(draft: &mut Draft<'_>) {
     }
 }
 
+/// A deleting pool looked for what its lost record held: the plan's first record write tells.
+fn record_looked_for(draft: &mut Draft<'_>) {
+    let found = draft.pass.plan.iter().flat_map(|plan| &plan.steps);
+    let record = found
+        .filter_map(|step| match &step.action {
+            Action::Remember(record) => Some(record),
+            Action::Aws(_) => None,
+        })
+        .next();
+    match (&draft.pass.end, record) {
+        (PassEnd::Done, Some(record)) => {
+            draft.record = Some(Record {
+                applied: true,
+                ..(**record).clone()
+            });
+        }
+        (PassEnd::Unrecoverable(why), _) => failure::unrecoverable(draft, *why),
+        _ => {
+            let retry_at = failure::later(draft.now, limits::RETRY_FIRST_SECONDS);
+            draft.memory.operation_retry_at = Some(retry_at);
+        }
+    }
+}
+
 fn read_failed(
     draft: &mut Draft<'_>,
     reason: Reason,
@@ -90,7 +121,7 @@ fn read_failed(
         last: cause.cloned(),
     };
     if cause.is_some_and(|cause| cause.class == FailureClass::Throttled) {
-        let since = *draft.memory.throttled_since.get_or_insert(draft.now);
+        let since = *draft.memory.reads_throttled_since.get_or_insert(draft.now);
         let grace = SignedDuration::from_secs(i64::from(limits::THROTTLE_GRACE_SECONDS));
         if since + grace > draft.now {
             return;
@@ -105,7 +136,7 @@ fn observed(draft: &mut Draft<'_>, goal: &Goal, outputs: &Outputs) {
     draft.memory.refreshed_at = Some(draft.pass.started);
     draft.memory.refresh_wanted = false;
     draft.memory.read_failures = Failures::default();
-    draft.memory.throttled_since = None;
+    draft.memory.reads_throttled_since = None;
     if draft.conditions.status(ConditionType::DriftJobSucceeded) == Some(False) {
         read_recovered(draft);
     }

@@ -105,7 +105,13 @@ pub(super) fn inputs_applied(draft: &mut Draft<'_>) {
         .is_some_and(|job| job.operation == Operation::Apply);
     let refused = matches!(
         findings.hold,
-        Some(Hold::Image(_) | Hold::JobPolicy(_) | Hold::InputsTooLarge { .. } | Hold::Refused(_))
+        Some(
+            Hold::Image(_)
+                | Hold::JobPolicy(_)
+                | Hold::InputsTooLarge { .. }
+                | Hold::Refused(_)
+                | Hold::Credentials(_)
+        )
     );
     let (status, reason, message) = if applied && !failed {
         (

@@ -9,7 +9,7 @@ use crate::{
     limits,
     pool::{
         findings::{Findings, Hold, IdentityFinding, StateFinding, Wait},
-        gate::Next,
+        gate::{self, Next},
         record::Record,
         schedule::{self, Timing},
     },
@@ -28,6 +28,7 @@ pub(super) fn decide(draft: &Draft<'_>, now: Timestamp, settled: bool) -> Requeu
     let mut due = vec![after(now, limits::RESYNC_SECONDS)];
     due.extend(waits(&draft.pass.gate.findings, now));
     due.extend(draft.memory.look_again_at);
+    due.extend(draft.memory.operation_retry_at.filter(|at| *at > now));
     operation_due(draft, now, &mut due);
     looks_due(draft, now, &mut due);
     let soonest = due.into_iter().min().unwrap_or(now);
@@ -51,7 +52,8 @@ fn waits(findings: &Findings, now: Timestamp) -> Vec<Timestamp> {
     ) || findings
         .identity
         .as_ref()
-        .is_some_and(|identity| !identity.usable());
+        .is_some_and(|identity| !identity.usable())
+        || matches!(findings.hold, Some(Hold::Credentials(_)));
     let mut due = Vec::new();
     if failed_read {
         due.push(after(now, limits::KUBERNETES_RETRY_SECONDS));
@@ -78,6 +80,9 @@ fn operation_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
     if goal.operation == Operation::Refresh || goal.operation == Operation::Drift {
         if let Some(Hold::Backoff { until } | Hold::LookAgain { until }) = &findings.hold {
             due.push(*until);
+        }
+        if goal.recovering && draft.record.is_some() {
+            due.push(now);
         }
         if remediation_due(draft) {
             let retry = retry_at(draft.record.as_ref(), Operation::Apply)
@@ -139,10 +144,15 @@ fn looks_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
         .identity
         .as_ref()
         .is_some_and(IdentityFinding::usable);
+    let readable = gate::state_usable(findings.state.as_ref());
     let blocked = findings.paused
+        || !readable
         || findings.deleting
         || !usable
-        || matches!(findings.hold, Some(Hold::Image(_) | Hold::JobPolicy(_)));
+        || matches!(
+            findings.hold,
+            Some(Hold::Image(_) | Hold::JobPolicy(_) | Hold::Credentials(_))
+        );
     let Some(record) = draft.record.as_ref().filter(|record| record.applied) else {
         return;
     };

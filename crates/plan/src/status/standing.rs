@@ -279,6 +279,14 @@ fn hold(draft: &mut Draft<'_>, findings: &Findings) {
             ),
         ),
         Some(Hold::Refused(refusals)) => (False, Reason::ApplyFailed, refusals_text(refusals)),
+        Some(Hold::Credentials(problem)) => {
+            let reason = if findings.deleting {
+                Reason::DestroyFailed
+            } else {
+                Reason::ApplyFailed
+            };
+            (False, reason, problem.clone())
+        }
         Some(Hold::ClusterOperation(operation)) => (
             Unknown,
             Reason::WaitingForClusterOperation,

@@ -19,7 +19,15 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
         .into_iter()
         .filter_map(|(before, after)| event(before, after, ran))
         .collect();
-    draft.events.extend(events);
+    // What made the pass take its course comes first.
+    let (causes, effects): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|event| {
+        matches!(
+            event.reason,
+            EventReason::Paused | EventReason::Resumed | EventReason::DeletionStarted
+        )
+    });
+    draft.events.splice(0..0, causes);
+    draft.events.extend(effects);
 }
 
 /// The event of one transition; `ran`: the outcome of an operation has its own event.

@@ -1,0 +1,27 @@
+//! The pool's decisions, without any cloud or Kubernetes: gates, rendering, schedule, deletion,
+//! conditions. One file a noun; `world` is the reference pool, `lab` runs whole passes against the
+//! model of the cloud that the AWS pool's tests use.
+
+#[allow(dead_code, reason = "the AWS pool's tests use all of it")]
+#[path = "../aws_pool/cloud.rs"]
+mod cloud;
+#[allow(dead_code, reason = "the AWS pool's tests use all of it")]
+#[path = "../aws_pool/demo.rs"]
+mod demo;
+mod lab;
+mod world;
+
+mod autoscaling;
+mod deletion;
+mod drift;
+mod gates;
+mod hash;
+mod identity;
+mod image;
+mod inputs;
+mod membership;
+mod outputs;
+mod property;
+mod readiness;
+mod schedule;
+mod variables;
