@@ -77,7 +77,7 @@ pub fn credentials_problem(driver: Driver, secret: &CredentialSecret) -> Option<
     let has = |key: &&str| secret.keys.contains(*key);
     match driver {
         Driver::Aws => {
-            if AWS_PROFILE_KEYS.iter().any(|key| has(&key)) {
+            if AWS_PROFILE_KEYS.iter().any(has) {
                 return None;
             }
             let missing: Vec<&str> = AWS_STATIC_KEYS

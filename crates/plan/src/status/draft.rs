@@ -41,11 +41,15 @@ impl<'a> Draft<'a> {
         let seconds = whole_seconds(now);
         let status = world.pool.status.clone();
         let goal = goal(pass);
-        let stored = pass
-            .record
-            .as_ref()
-            .or_else(|| goal.and_then(|goal| goal.record.as_ref()))
-            .or_else(|| world.record.found())
+        let stored = [
+            pass.record.as_ref(),
+            goal.and_then(|goal| goal.record.as_ref()),
+            world.record.found(),
+        ];
+        let stored = stored
+            .into_iter()
+            .flatten()
+            .max_by_key(|record| record.revision)
             // What another pool left behind says nothing of this one.
             .filter(|_| {
                 let state = &pass.gate.findings.state;

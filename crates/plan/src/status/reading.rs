@@ -80,13 +80,11 @@ pub(super) fn read(draft: &mut Draft<'_>) {
 
 /// A deleting pool looked for what its lost record held: the plan's first record write tells.
 fn record_looked_for(draft: &mut Draft<'_>) {
-    let found = draft.pass.plan.iter().flat_map(|plan| &plan.steps);
-    let record = found
-        .filter_map(|step| match &step.action {
-            Action::Remember(record) => Some(record),
-            Action::Aws(_) => None,
-        })
-        .next();
+    let mut steps = draft.pass.plan.iter().flat_map(|plan| &plan.steps);
+    let record = steps.find_map(|step| match &step.action {
+        Action::Remember(record) => Some(record),
+        Action::Aws(_) => None,
+    });
     match (&draft.pass.end, record) {
         (PassEnd::Done, Some(record)) => {
             draft.record = Some(Record {

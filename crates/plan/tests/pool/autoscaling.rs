@@ -254,6 +254,7 @@ fn nothing_is_written_back_while_paused_or_deleting() {
     }
     // The same pool does write back otherwise.
     let mut lab = autoscaled();
+    lab.wait(70);
     lab.settle();
     lab.edit(unequal);
     assert!(lab.pass().owner.is_some());

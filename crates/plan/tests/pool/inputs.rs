@@ -7,7 +7,7 @@ use flate2::{Compression, write::GzEncoder};
 use remuda_plan::{
     aws::desired::ImageChoice,
     driver::{Desired, Driver},
-    pool::{gate::Goal, inputs::Inputs, keys, world::World},
+    pool::{gate::Goal, inputs::Inputs, keys, owner, render, world::World},
     status::{
         condition::{ConditionStatus, ConditionType, Reason},
         wire::Operation,

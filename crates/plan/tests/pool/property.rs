@@ -174,8 +174,18 @@ fn ends() -> impl Strategy<Value = PassEnd> {
     ]
 }
 
+/// A few cases each time; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let wished = std::env::var("PROPTEST_CASES").is_ok();
+    let config = ProptestConfig::default();
+    ProptestConfig {
+        cases: if wished { config.cases } else { 24 },
+        ..config
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// Judging a pass twice, with what it wrote fed back, writes nothing the second time.
     #[test]
