@@ -10,7 +10,7 @@
 use kube::CustomResourceExt;
 use remuda_api::capi::{Cluster, ClusterPhase, MachinePool, MachinePoolPhase};
 use remuda_api::captf::{
-    InstanceState, TerraformCluster, TerraformClusterIdentity, TerraformMachinePool,
+    EnvVar, InstanceState, TerraformCluster, TerraformClusterIdentity, TerraformMachinePool,
     TerraformMachinePoolStatus, TerraformMachinePoolTemplate, Variables,
 };
 use serde::Serialize;
@@ -148,7 +148,14 @@ fn words_of_newer_writers_are_read_as_unknown() {
 }
 
 #[test]
-fn debug_output_keeps_variable_values_to_itself() {
+fn debug_output_keeps_values_to_itself() {
     let variables: Variables = serde_json::from_value(json!({ "password": "hunter2" })).unwrap();
-    assert_eq!(format!("{variables:?}"), r#"{"password"}"#);
+    assert_eq!(format!("{variables:?}"), r#"{"password": "[redacted]"}"#);
+    let env: EnvVar =
+        serde_json::from_value(json!({ "name": "TOKEN", "value": "hunter2" })).unwrap();
+    let text = format!("{env:?}");
+    assert!(
+        text.contains("TOKEN") && !text.contains("hunter2"),
+        "{text}"
+    );
 }

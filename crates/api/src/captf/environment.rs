@@ -3,14 +3,17 @@
 //! Kubernetes' own `EnvVar` at the API level we compile against has no `fileKeyRef` yet, and an
 //! object that carries one must survive a read and a write.
 
+use std::fmt;
+
 use k8s_openapi::api::core::v1::{
     ConfigMapKeySelector, ObjectFieldSelector, ResourceFieldSelector, SecretKeySelector,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One environment variable, either a plain value or a reference to one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One environment variable, either a plain value or a reference to one. Debug output leaves the
+/// value out.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvVar {
     /// Name of the variable, unique in its list.
@@ -21,6 +24,16 @@ pub struct EnvVar {
     /// Where the value comes from instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_from: Option<EnvVarSource>,
+}
+
+impl fmt::Debug for EnvVar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnvVar")
+            .field("name", &self.name)
+            .field("value", &self.value.as_ref().map(|_| "[redacted]"))
+            .field("value_from", &self.value_from)
+            .finish()
+    }
 }
 
 /// Where the value of a variable is found; one field is set.

@@ -56,14 +56,16 @@ pub enum IdentityKind {
     Secret,
 }
 
-/// User variables by name, with any JSON as value. Debug output shows the names only.
+/// User variables by name, with any JSON as value. Debug output shows the names, no value.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Variables(pub BTreeMap<String, Value>);
 
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_map()
+            .entries(self.0.keys().map(|name| (name, "[redacted]")))
+            .finish()
     }
 }
 

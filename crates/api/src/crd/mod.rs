@@ -8,6 +8,7 @@ mod schema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
 
 use crate::capi::{Cluster, MachinePool};
 use crate::captf::{
@@ -46,9 +47,26 @@ const CORE_CONTRACT: (&str, &str) = (label::CONTRACT_V1BETA2, "v1beta2");
 fn document(crd: &CustomResourceDefinition) -> String {
     // serde_json first: it brings the fields into the order of their names, and the document
     // into the JSON data model that Kubernetes reads.
-    let value = serde_json::to_value(crd).expect("a definition is made of JSON types only");
+    let mut value = serde_json::to_value(crd).expect("a definition is made of JSON types only");
+    write_whole_numbers(&mut value);
     let yaml = serde_saphyr::to_string(&value).expect("JSON can be written as YAML");
     format!("---\n{yaml}")
+}
+
+/// Bounds are floating-point numbers in the Rust types; a server prints `1`, not `1.0`.
+fn write_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(write_whole_numbers),
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0);
+            let text = whole.map(|number| format!("{number:.0}"));
+            if let Some(whole) = text.and_then(|text| text.parse::<i64>().ok()) {
+                *value = Value::from(whole);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn finish(mut crd: CustomResourceDefinition, labels: &[(&str, &str)]) -> CustomResourceDefinition {
