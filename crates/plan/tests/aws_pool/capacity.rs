@@ -82,6 +82,16 @@ fn fewer_replicas_move_all_three_sizes() {
     let (mut cloud, demo) = applied(demo());
     let mut demo = demo.with(|inputs| inputs.replicas = 2);
     assert_eq!(cloud.settle(&mut demo), ["UpdateAutoScalingGroup"]);
+    assert_eq!(
+        updates(&cloud),
+        [GroupUpdate {
+            group: GROUP.to_owned(),
+            min_size: Some(2),
+            max_size: Some(2),
+            desired_capacity: Some(2),
+            ..GroupUpdate::default()
+        }]
+    );
     assert_eq!(sizes(&cloud), (2, 2, 2));
 }
 

@@ -201,3 +201,14 @@ fn a_changed_version_with_a_lost_record_does_not_roll() {
     cloud.settle(&mut demo);
     assert!(cloud.refreshes.is_empty());
 }
+
+#[test]
+fn a_version_that_changes_after_the_record_was_rebuilt_rolls() {
+    let (mut cloud, mut demo) = applied(demo());
+    demo.record = None;
+    let plan = cloud.plan(&demo).expect("a plan can be made");
+    cloud.run(&mut demo, &plan, 1); // the record is written, and the process dies
+    let mut demo = demo.version("v1.35.0");
+    cloud.settle(&mut demo);
+    assert_eq!(cloud.refreshes.len(), 1);
+}

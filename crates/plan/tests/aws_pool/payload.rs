@@ -127,3 +127,17 @@ fn the_payload_is_there_before_anything_can_boot() {
     cloud.settle(&mut demo);
     assert!(matches!(cloud.journal.first(), Some(Action::PutPayload(_))));
 }
+
+#[test]
+fn an_object_that_lies_in_the_new_bucket_already_is_not_trusted() {
+    let (mut cloud, demo) = applied(demo());
+    let mut demo = demo.exports(|e| e["bootstrap_bucket"] = json!("second"));
+    let mut stale = DOCUMENT.to_vec();
+    stale.reverse(); // as long as the payload, and not the payload
+    let tags = demo.inputs.captf_tags.clone();
+    cloud
+        .objects
+        .insert(("second".to_owned(), KEY.to_owned()), (stale, tags));
+    cloud.settle(&mut demo);
+    assert_eq!(object(&cloud, "second").map(Vec::as_slice), Some(DOCUMENT));
+}

@@ -247,3 +247,31 @@ fn an_object_that_could_not_be_looked_at_is_deleted_all_the_same() {
     assert_eq!(plan.steps.len(), 1);
     assert_eq!(plan.steps[0].object, "s3_object/pool/demo-pool-0");
 }
+
+#[test]
+fn where_the_name_is_another_installations_only_what_the_record_names_goes() {
+    let (mut cloud, mut demo) = applied(demo());
+    let ours = cloud.template().0.to_owned();
+    // The group was deleted by hand, and another installation made it again with equal tags.
+    let mut template = cloud.template().1.clone();
+    template.id = "lt-theirs".to_owned();
+    for name in ["used", "unused"] {
+        cloud
+            .templates
+            .insert(format!("{GROUP}-{name}"), template.clone());
+    }
+    let group = cloud.group_mut();
+    group.template_name = Some(format!("{GROUP}-used"));
+    group.tags.insert(
+        "remuda.dev/installation".to_owned(),
+        ("inst-other".to_owned(), false),
+    );
+    let before = group.clone();
+    assert_eq!(
+        destroy(&mut cloud, &mut demo),
+        ["DeleteLaunchTemplate", "DeleteObject"]
+    );
+    assert_eq!(*cloud.group(), before);
+    assert!(!cloud.templates.contains_key(&ours));
+    assert_eq!(cloud.templates.len(), 2);
+}

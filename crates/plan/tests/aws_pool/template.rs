@@ -294,6 +294,13 @@ fn a_group_pointed_elsewhere_by_hand_is_pointed_back_without_a_roll() {
     cloud.group_mut().template_name = Some("by-hand".to_owned());
     assert_eq!(cloud.settle(&mut demo), ["UpdateAutoScalingGroup"]);
     assert_eq!(cloud.template().0, ours);
+    let twin = format!("{GROUP}-20200101000000000000000001");
+    cloud
+        .templates
+        .insert(twin.clone(), cloud.templates[&ours].clone());
+    cloud.group_mut().template_name = Some(twin);
+    assert_eq!(cloud.settle(&mut demo), ["UpdateAutoScalingGroup"]);
+    assert_eq!(cloud.template().0, ours);
     cloud.group_mut().template_version = Some("1".to_owned());
     assert_eq!(cloud.settle(&mut demo), ["UpdateAutoScalingGroup"]);
     assert_eq!(cloud.group().template_version.as_deref(), Some("$Latest"));
