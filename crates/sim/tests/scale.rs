@@ -84,5 +84,5 @@ async fn a_thousand_groups_of_ten_are_quick() {
         "made 10,000 instances in {made:?}; read them in {read:?}, {calls} calls, {bytes} bytes"
     );
     // Generous: a debug build on a busy machine.
-    assert!(made + read < Duration::from_secs(60));
+    assert!(made + read < Duration::from_mins(1));
 }

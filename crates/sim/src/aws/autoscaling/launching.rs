@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     activity::ActivityStatus,
-    group::{Lifecycle, Member, Retry, TemplateRef, count},
+    group::{Lifecycle, Member, Replace, Retry, TemplateRef, count},
     turn::Turn,
 };
 use crate::{
@@ -181,14 +181,23 @@ impl Turn<'_> {
     }
 
     /// Subnets to launch into, those of the emptiest zone first. Marked members do not count:
-    /// their places are being given up.
+    /// their places are being given up. A launch that only balances zones has no other choice
+    /// than the emptiest.
     fn subnets_by_need(&self) -> Vec<Name> {
-        let mut zones = self.zones();
-        zones.sort_by_key(|(zone, _)| {
-            count(self.group.members.values().filter(|member| {
-                member.counts() && member.replace.is_none() && member.zone == *zone
-            }))
-        });
+        let occupied = |zone: &Name| {
+            let staying = |m: &&Member| m.counts() && m.replace.is_none() && m.zone == *zone;
+            count(self.group.members.values().filter(staying))
+        };
+        let mut zones: Vec<(u32, Vec<Name>)> = self
+            .zones()
+            .into_iter()
+            .map(|(zone, subnets)| (occupied(&zone), subnets))
+            .collect();
+        zones.sort_by_key(|(members, _)| *members);
+        let balances = self.group.active() >= self.group.desired
+            && self.marked().all(|m| m.replace == Some(Replace::Rebalance));
+        let fewest = zones.first().map_or(0, |(members, _)| *members);
+        zones.retain(|(members, _)| !balances || *members == fewest);
         zones.into_iter().flat_map(|(_, subnets)| subnets).collect()
     }
 }

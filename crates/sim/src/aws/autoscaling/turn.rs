@@ -52,6 +52,7 @@ impl Turn<'_> {
         if self.group.deletion.is_some() {
             return self.delete();
         }
+        let refreshing = self.group.active_refresh().is_some();
         let health = self.replace_unhealthy();
         self.mark_misplaced();
         let refresh = self.refresh();
@@ -66,6 +67,11 @@ impl Turn<'_> {
             .min();
         if let Some(at) = next.filter(|at| *at > self.fabric.now) {
             self.group.poke_at(self.fabric, self.compute.id, at);
+        }
+        if refreshing && self.group.active_refresh().is_none() {
+            // What waited for the end of the refresh, like balancing zones, may go on.
+            let reaction = self.fabric.timing.group_reaction;
+            self.group.poke(self.fabric, self.compute.id, reaction);
         }
         false
     }
@@ -187,7 +193,7 @@ impl Turn<'_> {
     }
 
     /// Members that are to be replaced and may be.
-    fn marked(&self) -> impl Iterator<Item = &Member> {
+    pub(super) fn marked(&self) -> impl Iterator<Item = &Member> {
         let shielded = self
             .group
             .refresh_in_progress()
