@@ -1,9 +1,8 @@
 //! What apply answers when another manager owns a field, and its other refusals.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use super::field_set::FieldSet;
 use super::managed_fields::{Manager, Operation};
 use crate::schema::field_error::quote;
 
@@ -72,27 +71,14 @@ fn sentence(conflicts: &[Conflict]) -> String {
     )
 }
 
-/// The conflicts of a set of fields with their owner.
-pub(super) fn conflicts_of(manager: &Manager, fields: &FieldSet, out: &mut Vec<Conflict>) {
-    let owner = describe(manager);
-    for path in fields.paths() {
-        out.push(Conflict {
-            manager: owner.clone(),
-            field: path.to_string(),
-        });
-    }
-}
-
-fn describe(manager: &Manager) -> String {
+/// A manager in words.
+pub(super) fn describe(manager: &Manager) -> String {
     let mut out = quote(&manager.name);
     if !manager.subresource.is_empty() {
-        out.push_str(&format!(
-            " with subresource {}",
-            quote(&manager.subresource)
-        ));
+        let _ = write!(out, " with subresource {}", quote(&manager.subresource));
     }
     if manager.operation == Operation::Update {
-        out.push_str(&format!(" using {}", manager.api_version));
+        let _ = write!(out, " using {}", manager.api_version);
     }
     out
 }

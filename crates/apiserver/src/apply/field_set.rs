@@ -164,6 +164,21 @@ impl FieldSet {
         out
     }
 
+    /// Whether a path is a member.
+    pub(crate) fn covers(&self, path: &FieldPath) -> bool {
+        let Some((last, parents)) = path.0.split_last() else {
+            return false;
+        };
+        let mut set = self;
+        for element in parents {
+            match set.entries.get(element) {
+                Some(entry) => set = &entry.below,
+                None => return false,
+            }
+        }
+        set.has(last)
+    }
+
     /// Every member as a path, in the order of managed fields.
     pub fn paths(&self) -> Vec<FieldPath> {
         let mut out = Vec::new();
@@ -247,27 +262,36 @@ pub struct FieldPath(Vec<String>);
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for element in &self.0 {
-            match element.split_once(':') {
-                Some(("f", name)) => write!(f, ".{name}")?,
-                Some(("k", json)) => {
-                    let keys: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
-                    let keys: Vec<String> = keys
-                        .iter()
-                        .map(|(key, value)| format!("{key}={}", shown(value)))
-                        .collect();
-                    write!(f, "[{}]", keys.join(","))?;
-                }
-                Some(("v", json)) => {
-                    let value: Value = serde_json::from_str(json).unwrap_or_default();
-                    write!(f, "[={}]", shown(&value))?;
-                }
-                Some((_, index)) => write!(f, "[{index}]")?,
-                None => f.write_str(element)?,
-            }
-        }
-        Ok(())
+        write_path(&self.0, f)
     }
+}
+
+/// A path of elements as text.
+pub(crate) fn path_text(path: &[String]) -> String {
+    FieldPath(path.to_vec()).to_string()
+}
+
+fn write_path(path: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for element in path {
+        match element.split_once(':') {
+            Some(("f", name)) => write!(f, ".{name}")?,
+            Some(("k", json)) => {
+                let keys: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+                let keys: Vec<String> = keys
+                    .iter()
+                    .map(|(key, value)| format!("{key}={}", shown(value)))
+                    .collect();
+                write!(f, "[{}]", keys.join(","))?;
+            }
+            Some(("v", json)) => {
+                let value: Value = serde_json::from_str(json).unwrap_or_default();
+                write!(f, "[={}]", shown(&value))?;
+            }
+            Some((_, index)) => write!(f, "[{index}]")?,
+            None => f.write_str(element)?,
+        }
+    }
+    Ok(())
 }
 
 fn shown(value: &Value) -> String {

@@ -1,12 +1,14 @@
 //! Objects that kubectl applied from the client side before they met server-side apply.
 //!
-//! What the last-applied annotation names is kubectl's own, whoever the managed fields name: it
-//! doesn't conflict with kubectl. The annotation is kept up to date while it is there.
+//! What the last-applied annotation names and the live object still holds is kubectl's own, whoever
+//! the managed fields name: it doesn't conflict with kubectl. The annotation is kept up to date
+//! while it is there.
 
 use serde_json::{Value, json};
 
+use super::field_set::FieldSet;
 use super::ownership::Refused;
-use super::walk::fields_of;
+use super::walk::{compare, fields_of};
 use crate::schema::Structural;
 
 /// Where kubectl keeps the configuration that it applied last.
@@ -23,30 +25,38 @@ fn annotation(object: &Value) -> Option<&str> {
         .as_str()
 }
 
-/// The conflicts that remain when what the annotation names is kubectl's own; `None` when none
-/// remain.
+/// The fields that kubectl applied before and that nobody changed since.
+fn own_fields(live: &Value, schema: &Structural) -> Option<FieldSet> {
+    let config: Value = serde_json::from_str(annotation(live)?).ok()?;
+    let same_kind = ["apiVersion", "kind"]
+        .iter()
+        .all(|name| config.get(name) == live.get(name));
+    if !same_kind {
+        return None;
+    }
+    let root = Some(schema.root());
+    let changed = compare(&config, live, root);
+    let own = fields_of(&config, root);
+    Some(
+        own.difference(&changed.modified)
+            .difference(&changed.added)
+            .difference(&changed.removed),
+    )
+}
+
+/// The conflicts that remain when kubectl's own fields don't count; `None` when none remain.
 pub(super) fn without_own_conflicts(
     conflicts: Vec<Refused>,
     live: &Value,
     schema: &Structural,
 ) -> Option<Vec<Refused>> {
-    let Some(config) = annotation(live).and_then(|text| serde_json::from_str::<Value>(text).ok())
-    else {
+    let Some(own) = own_fields(live, schema) else {
         return Some(conflicts);
     };
-    let own = fields_of(&config, Some(schema.root()));
-    // Only what the live object still holds as it was applied, or anything the annotation names.
-    let mut remaining = Vec::new();
-    for refused in conflicts {
-        let left = refused.fields.difference(&own);
-        let still = left
-            .paths()
-            .iter()
-            .any(|path| path.to_string() == refused.conflict.field);
-        if still {
-            remaining.push(refused);
-        }
-    }
+    let remaining: Vec<Refused> = conflicts
+        .into_iter()
+        .filter(|refused| !own.covers(&refused.path))
+        .collect();
     (!remaining.is_empty()).then_some(remaining)
 }
 
@@ -63,10 +73,10 @@ pub(super) fn refresh(live: &Value, object: &mut Value, config: &Value) {
         annotations.remove(ANNOTATION);
     }
     let text = format!("{config}\n");
-    let Some(annotations) = object
+    let annotations = object
         .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut)
-    else {
+        .and_then(Value::as_object_mut);
+    let Some(annotations) = annotations else {
         return;
     };
     let others: usize = annotations

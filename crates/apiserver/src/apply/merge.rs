@@ -53,23 +53,29 @@ fn merge_list(
     let config_names: Vec<String> = config.iter().enumerate().map(name).collect();
     let in_config: HashSet<&str> = config_names.iter().map(String::as_str).collect();
     let in_live: HashMap<&str, &Value> = live_names.iter().map(String::as_str).zip(live).collect();
+    // For each entry of the configuration, the next one from there on that both have.
+    let mut next_shared = vec![None; config.len()];
+    let mut next = None;
+    for (slot, name) in next_shared.iter_mut().zip(&config_names).rev() {
+        if in_live.contains_key(name.as_str()) {
+            next = Some(name.as_str());
+        }
+        *slot = next;
+    }
     let mut ours = live
         .iter()
         .zip(live_names.iter().map(String::as_str))
         .peekable();
     let mut out = Vec::with_capacity(live.len() + config.len());
-    for (theirs, wanted) in config.iter().zip(config_names.iter().map(String::as_str)) {
-        let shared = in_live.get(wanted);
-        // Live entries up to the next one that both have come first.
-        while let Some((entry, name)) = ours.peek() {
+    let names = config_names.iter().map(String::as_str);
+    for ((theirs, wanted), shared) in config.iter().zip(names).zip(next_shared) {
+        // Live-only entries up to the next one that both have come first.
+        while let Some((entry, name)) = ours.next_if(|(_, name)| Some(*name) != shared) {
             if !in_config.contains(name) {
-                out.push((*entry).clone());
-            } else if shared.is_none() || *name == wanted {
-                break;
+                out.push(entry.clone());
             }
-            ours.next();
         }
-        match shared {
+        match in_live.get(wanted) {
             Some(entry) => {
                 ours.next_if(|(_, name)| *name == wanted);
                 out.push(merge(entry, theirs, items));

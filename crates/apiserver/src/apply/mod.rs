@@ -3,6 +3,7 @@
 //! | file | duty |
 //! | --- | --- |
 //! | `field_set` | sets of fields and their written form |
+//! | `typed` | whether a configuration has the shape of its schema |
 //! | `walk` | objects as sets of fields: set, changed, without |
 //! | `merge` | a configuration laid over a live object |
 //! | `managed_fields` | who owns what, read from and written to metadata |
@@ -18,6 +19,7 @@ mod last_applied;
 pub mod managed_fields;
 mod merge;
 mod ownership;
+mod typed;
 mod walk;
 
 use jiff::Timestamp;
@@ -158,9 +160,8 @@ fn check_config(config: &Value, schema: &Structural) -> Result<(), ApplyError> {
             "metadata.managedFields must be nil".to_owned(),
         ));
     }
-    let mut undeclared = Vec::new();
-    walk::undeclared(config, schema.root(), "", &mut undeclared);
-    if undeclared.is_empty() {
+    let problems = typed::problems(config, schema.root());
+    if problems.is_empty() {
         return Ok(());
     }
     let text = |pointer: &str| {
@@ -175,7 +176,7 @@ fn check_config(config: &Value, schema: &Structural) -> Result<(), ApplyError> {
     } else {
         format!("{namespace}/{name}")
     };
-    let problems = match undeclared.as_slice() {
+    let problems = match problems.as_slice() {
         [only] => only.clone(),
         several => format!("errors:\n  {}", several.join("\n  ")),
     };

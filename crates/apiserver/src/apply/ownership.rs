@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::conflict::{Conflict, conflicts_of};
-use super::field_set::FieldSet;
+use super::conflict::{Conflict, describe};
+use super::field_set::{FieldPath, FieldSet};
 use super::managed_fields::{Managed, Manager, Owned, stamp, strip};
 use super::merge::merge;
 use super::walk::{self, Comparison, compare, fields_of};
 use crate::schema::Structural;
 use crate::schema::structural::Node;
 
-/// A conflict with the set that it stands for.
+/// A conflict with the path that it is about.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) conflict: Conflict,
-    pub(super) fields: FieldSet,
+    pub(super) path: FieldPath,
 }
 
 /// One apply.
@@ -69,10 +69,12 @@ impl Change<'_> {
 ///
 /// What was never the applier's stays, even below an entry that it gave up.
 fn prune(merged: Value, managed: &Managed, last: &FieldSet, root: Option<&Node>) -> Value {
-    let without =
-        |set: &FieldSet| walk::remove(merged.clone(), set, root).unwrap_or_else(|| json!({}));
+    let without = |set: &FieldSet| walk::remove(merged.clone(), set, root);
     let named = |value: &Value| fields_of(value, root).with_named_fields(root);
-    let last = last.with_named_fields(root);
+    // Metadata as a whole is nobody's to give up: it names the object.
+    let mut metadata = FieldSet::default();
+    metadata.insert_path(&["f:metadata"]);
+    let last = last.with_named_fields(root).difference(&metadata);
     let mut owned = FieldSet::default();
     for owner in managed.owners.values() {
         owned.absorb(owner.fields.clone());
@@ -131,11 +133,13 @@ fn release(
 fn refusals(taken: BTreeMap<Manager, FieldSet>) -> Vec<Refused> {
     let mut out = Vec::new();
     for (manager, fields) in taken {
-        let mut conflicts = Vec::new();
-        conflicts_of(&manager, &fields, &mut conflicts);
-        out.extend(conflicts.into_iter().map(|conflict| Refused {
-            conflict,
-            fields: fields.clone(),
+        let manager = describe(&manager);
+        out.extend(fields.paths().into_iter().map(|path| Refused {
+            conflict: Conflict {
+                manager: manager.clone(),
+                field: path.to_string(),
+            },
+            path,
         }));
     }
     out

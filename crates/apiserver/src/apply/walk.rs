@@ -8,7 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::field_set::FieldSet;
-use crate::schema::structural::{Additional, ListType, Node, NodeRef};
+use crate::schema::structural::{ListType, Node, NodeRef};
 
 /// How a value is walked.
 enum Shape<'a> {
@@ -275,33 +275,29 @@ fn all_of(value: &Value, node: Option<&Node>) -> FieldSet {
     out
 }
 
-/// Takes the fields of a set out of a value; `None` when nothing is left of it.
-pub(super) fn remove(value: Value, set: &FieldSet, node: Option<&Node>) -> Option<Value> {
+/// Takes the fields of a set out of a value; emptied objects and lists stay.
+pub(super) fn remove(value: Value, set: &FieldSet, node: Option<&Node>) -> Value {
     if set.is_empty() || matches!(shape(&value, node), Shape::Leaf) {
-        return Some(value);
+        return value;
     }
     match value {
         Value::Object(map) => {
-            let had = !map.is_empty();
             let mut out = Map::new();
             for (name, child) in map {
                 let element = format!("f:{name}");
                 if set.has(&element) {
                     continue;
                 }
-                let below = node.and_then(|node| node.child(&name));
                 let child = match set.below(&element) {
-                    Some(inner) => remove(child, inner, below),
-                    None => Some(child),
+                    Some(inner) => remove(child, inner, node.and_then(|node| node.child(&name))),
+                    None => child,
                 };
-                if let Some(child) = child {
-                    out.insert(name, child);
-                }
+                out.insert(name, child);
             }
-            (!(had && out.is_empty())).then_some(Value::Object(out))
+            Value::Object(out)
         }
         Value::Array(list) => {
-            let kind = node.map(Node::list_type)?;
+            let kind = node.map_or(&ListType::Atomic, Node::list_type);
             let items = node.and_then(|node| node.items.as_deref());
             let mut out = Vec::with_capacity(list.len());
             for (position, child) in list.into_iter().enumerate() {
@@ -309,51 +305,13 @@ pub(super) fn remove(value: Value, set: &FieldSet, node: Option<&Node>) -> Optio
                 if set.has(&element) {
                     continue;
                 }
-                let child = match set.below(&element) {
+                out.push(match set.below(&element) {
                     Some(inner) => remove(child, inner, items),
-                    None => Some(child),
-                };
-                out.extend(child);
+                    None => child,
+                });
             }
-            (!out.is_empty()).then_some(Value::Array(out))
+            Value::Array(out)
         }
-        other => Some(other),
-    }
-}
-
-/// Fields of a configuration that the schema doesn't declare, as apply refuses them.
-pub(super) fn undeclared(value: &Value, node: &Node, path: &str, out: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => {
-            for (name, child) in map {
-                let at = format!("{path}.{name}");
-                match node.child(name) {
-                    Some(below) => undeclared(child, below, &at, out),
-                    None => {
-                        let open = node.preserve_unknown
-                            || node.json_type.is_none()
-                            || matches!(node.additional, Additional::Allowed(true));
-                        if !open {
-                            out.push(format!("{at}: field not declared in schema"));
-                        }
-                    }
-                }
-            }
-        }
-        Value::Array(list) => {
-            let Some(items) = &node.items else { return };
-            for (position, child) in list.iter().enumerate() {
-                let element = list_element(child, node.list_type(), Some(items), position);
-                let mut set = FieldSet::default();
-                set.insert(element);
-                let shown = set
-                    .paths()
-                    .first()
-                    .map(ToString::to_string)
-                    .unwrap_or_default();
-                undeclared(child, items, &format!("{path}{shown}"), out);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! JSON patches (RFC 6902).
 
-use json_patch::{Patch, PatchErrorKind, PatchOperation};
+use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 use super::PatchError;
@@ -8,47 +8,70 @@ use super::PatchError;
 /// Most operations of one patch (Kubernetes' own bound).
 const MAX_OPERATIONS: usize = 10_000;
 
+/// What Kubernetes says, without the reason, when an operation doesn't fit the object.
+const UNPROCESSABLE: &str = "the server rejected our request due to an error in our request";
+
 /// Carries out a JSON patch; either every operation or none.
 ///
 /// # Errors
 /// [`PatchError::Malformed`] for something that isn't a JSON patch or has too many operations,
 /// [`PatchError::Unprocessable`] for an operation that doesn't fit the object.
 pub fn json(live: &Value, patch: &Value) -> Result<Value, PatchError> {
-    let parsed: Patch = serde_json::from_value(patch.clone())
-        .map_err(|error| PatchError::Malformed(format!("error decoding patch: {error}")))?;
-    if parsed.0.len() > MAX_OPERATIONS {
+    let Some(operations) = patch.as_array() else {
+        let kind = if patch.is_object() { "object" } else { "value" };
         return Err(PatchError::Malformed(format!(
+            "error decoding patch: json: cannot unmarshal {kind} into Go value of type \
+             []handlers.jsonPatchOp"
+        )));
+    };
+    if operations.len() > MAX_OPERATIONS {
+        return Err(PatchError::TooLarge(format!(
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
-            parsed.0.len()
+            operations.len()
         )));
     }
     let mut out = live.clone();
-    for operation in &parsed.0 {
-        // A removal of something that isn't there is an error in the RFC and in Kubernetes alike.
-        json_patch::patch(&mut out, std::slice::from_ref(operation))
-            .map_err(|error| PatchError::Unprocessable(reason(operation, &error.kind)))?;
+    for operation in operations {
+        step(&mut out, operation)?;
     }
     Ok(out)
 }
 
-fn reason(operation: &PatchOperation, kind: &PatchErrorKind) -> String {
-    let path = operation.path();
-    let name = match operation {
-        PatchOperation::Add(_) => "add",
-        PatchOperation::Remove(_) => "remove",
-        PatchOperation::Replace(_) => "replace",
-        PatchOperation::Move(_) => "move",
-        PatchOperation::Copy(_) => "copy",
-        PatchOperation::Test(_) => "test",
-    };
-    match kind {
-        PatchErrorKind::TestFailed => format!("testing value {path} failed: test failed"),
-        PatchErrorKind::InvalidFromPointer => {
-            format!("{name} operation does not apply: from path doesn't exist: missing value")
+fn step(object: &mut Value, operation: &Value) -> Result<(), PatchError> {
+    let malformed =
+        |what: &str| PatchError::Malformed(format!("invalid operation {operation}: {what}"));
+    let name = operation
+        .get("op")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    match name {
+        "add" | "replace" | "test" if operation.get("value").is_none() => {
+            return Err(malformed(
+                "failed to decode 'value': operation, missing value field: missing value",
+            ));
         }
-        PatchErrorKind::InvalidPointer => {
-            format!("{name} operation does not apply: doc is missing path: {path}: missing value")
+        "copy" | "move" if operation.get("from").is_none() => {
+            return Err(malformed(
+                "failed to decode 'from': operation, missing from field: missing value",
+            ));
         }
-        other => format!("{name} operation does not apply: {path}: {other}"),
+        "add" | "replace" | "test" | "copy" | "move" | "remove" => {}
+        _ => return Err(malformed("unsupported operation")),
     }
+    if operation.get("path").is_none() {
+        return Err(malformed(
+            "failed to decode 'path': operation, missing path field: missing value",
+        ));
+    }
+    let parsed: PatchOperation =
+        serde_json::from_value(operation.clone()).map_err(|error| malformed(&error.to_string()))?;
+    // A test for null holds where nothing is, as on a genuine server.
+    if let PatchOperation::Test(test) = &parsed
+        && test.value.is_null()
+        && object.pointer(test.path.as_str()).is_none()
+    {
+        return Ok(());
+    }
+    json_patch::patch(object, &Patch(vec![parsed]))
+        .map_err(|_| PatchError::Unprocessable(UNPROCESSABLE.to_owned()))
 }

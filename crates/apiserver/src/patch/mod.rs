@@ -18,6 +18,8 @@ pub use strategic::strategic;
 pub enum PatchError {
     /// The patch isn't well formed: answer 400 `BadRequest`.
     Malformed(String),
+    /// The patch has too many operations: answer 413 `RequestEntityTooLarge`.
+    TooLarge(String),
     /// The patch is well formed but doesn't fit the object: answer 422 `Invalid`.
     Unprocessable(String),
 }
@@ -25,7 +27,9 @@ pub enum PatchError {
 impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(message) | Self::Unprocessable(message) => f.write_str(message),
+            Self::Malformed(message) | Self::TooLarge(message) | Self::Unprocessable(message) => {
+                f.write_str(message)
+            }
         }
     }
 }
@@ -59,7 +63,7 @@ fn merge_map(target: &mut Value, patch: &Map<String, Value>) {
                 map.remove(name);
             }
             Value::Object(inner) => {
-                merge_map(map.entry(name.clone()).or_insert(Value::Null), inner)
+                merge_map(map.entry(name.clone()).or_insert(Value::Null), inner);
             }
             other => {
                 map.insert(name.clone(), other.clone());

@@ -9,12 +9,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine;
-use kube_cel::cel::objects::{Key, Map};
-use kube_cel::cel::{ExecutionError, Value as Cel};
+use kube_cel::cel::objects::{Key, Map, Opaque};
+use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 use serde_json::Value;
 
+use super::correlate::list_key;
 use super::format::go_duration_nanoseconds;
-use super::structural::{JsonType, Node};
+use super::structural::{JsonType, ListType, Node};
 
 /// Words that CEL keeps for itself.
 const RESERVED: [&str; 21] = [
@@ -103,6 +104,110 @@ fn string(text: &str, node: Option<&Node>) -> Cel {
     special.unwrap_or_else(|| Cel::String(Arc::new(text.to_owned())))
 }
 
+/// The CEL value of an old value, for comparison with a new one: the entries of lists whose order
+/// means nothing come in the new list's order, so that a reordered list equals its old self.
+pub(crate) fn to_cel_beside(old: &Value, new: &Value, node: &Node) -> Cel {
+    match (old, new) {
+        (Value::Array(old), Value::Array(new)) => {
+            let items = node.items.as_deref();
+            let in_order = |list: Vec<&Value>| {
+                Cel::List(Arc::new(
+                    list.into_iter().map(|child| to_cel(child, items)).collect(),
+                ))
+            };
+            match node.list_type() {
+                ListType::Atomic => in_order(old.iter().collect()),
+                ListType::Set => in_order(beside(old, new, |one, other| one == other)),
+                ListType::Map(keys) => {
+                    let key = |entry: &Value| items.and_then(|i| list_key(entry, keys, i));
+                    in_order(beside(old, new, |one, other| key(one) == key(other)))
+                }
+            }
+        }
+        (Value::Object(old), Value::Object(new)) => {
+            let is_map = node.is_map();
+            let mut out = HashMap::with_capacity(old.len());
+            for (name, child) in old {
+                let converted = match (node.child(name), new.get(name)) {
+                    (Some(below), Some(new)) => to_cel_beside(child, new, below),
+                    (below, _) => to_cel(child, below),
+                };
+                let name = if is_map {
+                    Cow::Borrowed(name.as_str())
+                } else {
+                    escape(name)
+                };
+                out.insert(Key::String(Arc::new(name.into_owned())), converted);
+            }
+            Cel::Map(Map { map: Arc::new(out) })
+        }
+        _ => to_cel(old, Some(node)),
+    }
+}
+
+/// The old entries: first those that the new list holds, in its order, then the others.
+fn beside<'a>(
+    old: &'a [Value],
+    new: &[Value],
+    same: impl Fn(&Value, &Value) -> bool,
+) -> Vec<&'a Value> {
+    let place = |entry: &Value| new.iter().position(|theirs| same(entry, theirs));
+    let mut out: Vec<&Value> = old.iter().collect();
+    out.sort_by_cached_key(|entry| place(entry).unwrap_or(usize::MAX));
+    out
+}
+
+/// A CEL type, the answer of `type(...)`.
+#[derive(Debug, PartialEq, Eq)]
+struct TypeName(&'static str);
+
+impl Opaque for TypeName {
+    fn runtime_type_name(&self) -> &'static str {
+        "type"
+    }
+}
+
+fn type_value(name: &'static str) -> Cel {
+    Cel::Opaque(Arc::new(TypeName(name)))
+}
+
+/// Adds `type(...)` and the names of types, which the interpreter lacks.
+pub(crate) fn register_types(context: &mut Context<'_>) {
+    for name in [
+        "int",
+        "uint",
+        "double",
+        "string",
+        "bytes",
+        "bool",
+        "list",
+        "map",
+        "null_type",
+    ] {
+        context.add_variable_from_value(name, type_value(name));
+    }
+    context.add_function("type", |value: Cel| {
+        Ok::<_, ExecutionError>(type_of(&value))
+    });
+}
+
+fn type_of(value: &Cel) -> Cel {
+    type_value(match value {
+        Cel::List(_) => "list",
+        Cel::Map(_) => "map",
+        Cel::Int(_) => "int",
+        Cel::UInt(_) => "uint",
+        Cel::Float(_) => "double",
+        Cel::String(_) => "string",
+        Cel::Bytes(_) => "bytes",
+        Cel::Bool(_) => "bool",
+        Cel::Null => "null_type",
+        Cel::Duration(_) => "google.protobuf.Duration",
+        Cel::Timestamp(_) => "google.protobuf.Timestamp",
+        Cel::Opaque(_) | Cel::Function(..) => "type",
+    })
+}
+
 /// A field name as CEL can select it.
 fn escape(name: &str) -> Cow<'_, str> {
     if RESERVED.contains(&name) {
@@ -130,6 +235,11 @@ pub(crate) fn reason(error: &ExecutionError) -> String {
         ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
         ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
         ExecutionError::IndexOutOfBounds(_) => "index out of bounds".to_owned(),
+        ExecutionError::FunctionError { function, .. } if function == "quantity" => {
+            "quantities must match the regular expression \
+             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .to_owned()
+        }
         ExecutionError::FunctionError { message, .. } => message.clone(),
         ExecutionError::Overflow(..) => "integer overflow".to_owned(),
         other => other.to_string(),

@@ -10,11 +10,6 @@ use serde_json::Value;
 
 use super::structural::Node;
 
-/// Whether two values are the same, so that nothing about them changed.
-pub(crate) fn same_position(new: &Value, old: &Value) -> bool {
-    new == old
-}
-
 /// The entries of an old list of type `map`, by their keys.
 pub(crate) struct ListIndex<'a> {
     entries: HashMap<String, &'a Value>,

@@ -2,7 +2,8 @@
 //!
 //! In: an object and its schema. Out: the object, where each absent field with a default holds it,
 //! also inside defaults just filled in. A `null` is replaced where the field has a default and may
-//! not be null; other nulls of fields that may not be null are dropped.
+//! not be null; other nulls of fields that may not be null are dropped. Numbers without a fraction
+//! become whole numbers, as they would on the way through any JSON encoder of Kubernetes.
 
 use serde_json::{Map, Value};
 
@@ -10,26 +11,54 @@ use super::structural::{Additional, Node, Structural};
 
 /// Fills absent fields with their defaults.
 pub fn default(object: &mut Value, schema: &Structural) {
-    default_node(object, &schema.root);
+    default_node(object, Some(&schema.root));
 }
 
-fn default_node(value: &mut Value, node: &Node) {
+fn default_node(value: &mut Value, node: Option<&Node>) {
     match value {
-        Value::Object(map) => default_map(map, node),
+        Value::Object(map) => {
+            if let Some(node) = node {
+                default_map(map, node);
+            }
+            for (name, child) in map.iter_mut() {
+                default_node(child, node.and_then(|node| node.child(name)));
+            }
+        }
         Value::Array(list) => {
-            let Some(items) = &node.items else { return };
+            let items = node.and_then(|node| node.items.as_deref());
             for child in list {
                 if child.is_null()
-                    && !items.nullable
-                    && let Some(default) = &items.default
+                    && let Some(default) = replacement(items)
                 {
-                    *child = default.clone();
+                    *child = default;
                 }
                 default_node(child, items);
             }
         }
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = whole(number.as_f64()) {
+                *value = whole.into();
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Largest magnitude below which every whole double is a whole number of its own.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the number is whole and below 2^53"
+)]
+fn whole(number: Option<f64>) -> Option<i64> {
+    let number = number?;
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
+}
+
+/// What replaces a null.
+fn replacement(node: Option<&Node>) -> Option<Value> {
+    node.filter(|node| !node.nullable)?.default.clone()
 }
 
 fn default_map(map: &mut Map<String, Value>, node: &Node) {
@@ -37,25 +66,8 @@ fn default_map(map: &mut Map<String, Value>, node: &Node) {
         insert_defaults(map, node);
     }
     map.retain(|name, child| {
-        !(child.is_null()
-            && node
-                .properties
-                .get(name)
-                .is_some_and(|below| !below.nullable))
+        !(child.is_null() && node.child(name).is_some_and(|below| !below.nullable))
     });
-    for (name, child) in map.iter_mut() {
-        if let Some(below) = node.properties.get(name) {
-            default_node(child, below);
-        } else if let Additional::Schema(below) = &node.additional {
-            if child.is_null()
-                && !below.nullable
-                && let Some(default) = &below.default
-            {
-                *child = default.clone();
-            }
-            default_node(child, below);
-        }
-    }
 }
 
 fn insert_defaults(map: &mut Map<String, Value>, node: &Node) {
@@ -69,5 +81,15 @@ fn insert_defaults(map: &mut Map<String, Value>, node: &Node) {
             Some(_) => continue,
         }
         map.insert(name.clone(), default.clone());
+    }
+    if let Additional::Schema(below) = &node.additional {
+        for (name, child) in map.iter_mut() {
+            if child.is_null()
+                && !node.properties.contains_key(name)
+                && let Some(default) = replacement(Some(below))
+            {
+                *child = default;
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! In: a kind, a path, the offending value and a detail. Out: the text that a `Status` message and
 //! its causes carry. The texts are those of Kubernetes 1.36, since kubectl users read them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ impl FieldErrorKind {
     fn shows_value(self) -> bool {
         !matches!(
             self,
-            Self::Required | Self::Forbidden | Self::TooLong | Self::TooMany | Self::Internal
+            Self::Required | Self::Forbidden | Self::TooLong | Self::Internal
         )
     }
 }
@@ -80,7 +80,7 @@ pub struct FieldError {
     pub kind: FieldErrorKind,
     /// Where, for example `spec.template.ports[0].name`; empty for the object as a whole.
     pub path: String,
-    /// The offending value; `None` prints as `null`.
+    /// The offending value; `None` is left out of the message.
     pub value: Option<Value>,
     /// What to do about it; may be empty.
     pub detail: String,
@@ -129,7 +129,8 @@ impl FieldError {
 
     /// `PATH: Too long: may not be more than LIMIT bytes`.
     pub fn too_long(path: impl Into<String>, limit: u64) -> Self {
-        let detail = format!("may not be more than {limit} bytes");
+        let plural = if limit == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {limit} {plural}");
         Self::new(FieldErrorKind::TooLong, path, None, detail)
     }
 
@@ -160,15 +161,23 @@ impl FieldError {
         self.kind.reason()
     }
 
+    /// The field of a `Status` cause: the path, or `<nil>` for the object as a whole.
+    pub fn field(&self) -> &str {
+        if self.path.is_empty() {
+            "<nil>"
+        } else {
+            &self.path
+        }
+    }
+
     /// The message without the path: what a `Status` cause carries.
     pub fn body(&self) -> String {
         let mut text = self.kind.title().to_owned();
-        if self.kind.shows_value() || (self.kind == FieldErrorKind::TooMany && self.value.is_some())
-        {
+        if let Some(value) = self.value.as_ref().filter(|_| self.kind.shows_value()) {
             text.push_str(": ");
-            text.push_str(&show(self.value.as_ref()));
+            text.push_str(&show(value));
         }
-        if !self.detail.is_empty() {
+        if !self.detail.is_empty() && self.kind != FieldErrorKind::Duplicate {
             text.push_str(": ");
             text.push_str(&self.detail);
         }
@@ -190,12 +199,11 @@ impl fmt::Display for FieldError {
 impl std::error::Error for FieldError {}
 
 /// A value as a message shows it: strings quoted, everything else as JSON.
-fn show(value: Option<&Value>) -> String {
+fn show(value: &Value) -> String {
     match value {
-        None | Some(Value::Null) => "null".to_owned(),
-        Some(Value::String(text)) => quote(text),
-        Some(Value::Number(number)) => number_text(number),
-        Some(other) => other.to_string(),
+        Value::String(text) => quote(text),
+        Value::Number(number) => number_text(number),
+        other => other.to_string(),
     }
 }
 
@@ -245,10 +253,10 @@ pub(crate) fn quote(text: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                out.push_str(&format!("\\x{:02x}", c as u32));
+                let _ = write!(out, "\\x{:02x}", c as u32);
             }
             c if c.is_control() || c == '\u{feff}' => {
-                out.push_str(&format!("\\u{:04x}", c as u32));
+                let _ = write!(out, "\\u{:04x}", c as u32);
             }
             c => out.push(c),
         }

@@ -3,7 +3,7 @@
 //! In: a format's name and a string. Out: whether the string has that form. Formats that
 //! Kubernetes doesn't know are accepted.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -15,10 +15,13 @@ pub(crate) fn matches(format: &str, text: &str) -> bool {
         "date-time" | "datetime" => date_time(text),
         "date" => date(text),
         "duration" => go_duration_nanoseconds(text).is_some() || long_duration(text),
-        "byte" => base64::engine::general_purpose::STANDARD
-            .decode(text)
-            .is_ok(),
-        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "byte" => {
+            !text.is_empty()
+                && base64::engine::general_purpose::STANDARD
+                    .decode(text)
+                    .is_ok()
+        }
+        "ipv4" => sloppy_ipv4(text),
         "ipv6" => text.contains(':') && text.parse::<Ipv6Addr>().is_ok(),
         "cidr" => cidr(text),
         "mac" => MAC.is_match(text),
@@ -56,7 +59,7 @@ static UUID: LazyLock<Regex> = LazyLock::new(|| {
     regex("(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$")
 });
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:[^<>]*<)?[^\s@<>]+@[^\s@<>]+>?$"));
-static SSN: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$"));
+static SSN: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d{3}[- ]\d{2}[- ]\d{4}$"));
 static HEX_COLOUR: LazyLock<Regex> = LazyLock::new(|| regex("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"));
 static RGB_COLOUR: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -88,34 +91,40 @@ fn date_time(text: &str) -> bool {
     let Some((day, rest)) = text.split_at_checked(10) else {
         return false;
     };
-    if !date(day) || !rest.starts_with(['T', 't', ' ']) {
+    if !date(day) || !rest.starts_with(['T', 't']) {
         return false;
     }
-    chrono::DateTime::parse_from_rfc3339(&text.replacen(' ', "T", 1)).is_ok()
+    chrono::DateTime::parse_from_rfc3339(text).is_ok()
 }
 
 fn date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
 }
 
+/// An IPv4 address whose parts may have leading zeros.
+fn sloppy_ipv4(text: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|b| b.is_ascii_digit())
+            && part.trim_start_matches('0').len() <= 3
+            && part.parse::<u32>().is_ok_and(|number| number < 256)
+    };
+    text.split('.').count() == 4 && text.split('.').all(part)
+}
+
 fn cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };
-    let digits = !length.is_empty()
-        && length.bytes().all(|b| b.is_ascii_digit())
-        && (length == "0" || !length.starts_with('0'));
-    let Ok(length) = length.parse::<u8>() else {
-        return false;
-    };
-    let limit = if address.parse::<Ipv4Addr>().is_ok() {
+    let limit = if sloppy_ipv4(address) {
         32
     } else if address.parse::<Ipv6Addr>().is_ok() {
         128
     } else {
         return false;
     };
-    digits && length <= limit
+    length.bytes().all(|b| b.is_ascii_digit())
+        && length.parse::<u8>().is_ok_and(|length| length <= limit)
 }
 
 fn uri(text: &str) -> bool {

@@ -3,7 +3,7 @@
 //! In: an object and its schema. Out: one error for each entry that repeats an earlier one, at the
 //! entry's place.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -12,36 +12,29 @@ use super::path::Path;
 use super::structural::{ListType, Node};
 
 /// Reports entries that occur twice where they may not.
-pub(crate) fn check(
-    new: &Value,
-    old: Option<&Value>,
-    node: &Node,
-    path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+pub(crate) fn check(value: &Value, node: &Node, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     if !node.lists_below {
         return;
     }
-    match new {
+    match value {
         Value::Object(map) => {
             for (name, child) in map {
                 let Some(below) = node.child(name) else {
                     continue;
                 };
-                let old = old.and_then(|old| old.get(name));
                 let at = if node.properties.contains_key(name) {
                     path.field(name)
                 } else {
                     path.key(name)
                 };
-                check(child, old, below, &at, errors);
+                check(child, below, &at, errors);
             }
         }
         Value::Array(list) => {
             unique(list, node, path, errors);
             let Some(items) = &node.items else { return };
             for (index, child) in list.iter().enumerate() {
-                check(child, None, items, &path.index(index), errors);
+                check(child, items, &path.index(index), errors);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -54,7 +47,7 @@ fn unique(list: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<FieldEr
         ListType::Set => None,
         ListType::Map(keys) => Some(keys),
     };
-    let mut seen = HashSet::with_capacity(list.len());
+    let mut seen: HashMap<String, bool> = HashMap::with_capacity(list.len());
     for (index, entry) in list.iter().enumerate() {
         let identity = match keys {
             None => entry.clone(),
@@ -63,11 +56,19 @@ fn unique(list: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<FieldEr
                 None => continue,
             },
         };
-        if !seen.insert(identity.to_string()) {
-            errors.push(FieldError::duplicate(
-                path.index(index).to_string(),
-                identity,
-            ));
+        // Each repeated value is told once, where it occurs the second time.
+        match seen.get_mut(&identity.to_string()) {
+            None => {
+                seen.insert(identity.to_string(), false);
+            }
+            Some(told) if !*told => {
+                *told = true;
+                errors.push(FieldError::duplicate(
+                    path.index(index).to_string(),
+                    identity,
+                ));
+            }
+            Some(_) => {}
         }
     }
 }

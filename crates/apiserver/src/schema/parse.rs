@@ -176,6 +176,11 @@ impl Parser {
         }
         if node.embedded_resource {
             add_object_fields(&mut node);
+            for name in ["apiVersion", "kind"] {
+                if !node.checks.required.iter().any(|given| given == name) {
+                    node.checks.required.push(name.to_owned());
+                }
+            }
         }
         node.rules_below = !node.rules.is_empty() || children(&node).any(|n| n.rules_below);
         node.defaults_below = node.default.is_some() || children(&node).any(|n| n.defaults_below);

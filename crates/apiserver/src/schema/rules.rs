@@ -13,11 +13,11 @@ use kube_cel::cel::{Context, Program, Value as Cel};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::cel_values::to_cel;
-use super::correlate::{ListIndex, same_position};
+use super::cel_values::{reason, register_types, to_cel, to_cel_beside};
+use super::correlate::ListIndex;
 use super::field_error::{FieldError, FieldErrorKind};
 use super::path::Path;
-use super::structural::{Additional, ListType, Node, NodeRef};
+use super::structural::{Additional, JsonType, ListType, Node, NodeRef};
 
 /// A rule as the schema writes it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -65,7 +65,11 @@ impl RuleSet {
 thread_local! {
     /// The functions of Kubernetes' CEL libraries; registering them for each object would cost
     /// more than most rules.
-    static LIBRARIES: Context<'static> = Context::default().with_all();
+    static LIBRARIES: Context<'static> = {
+        let mut context = Context::default().with_all();
+        register_types(&mut context);
+        context
+    };
 }
 
 /// Compiles the rules of a node and all below.
@@ -242,7 +246,7 @@ impl Walk<'_> {
     }
 
     fn rules(&mut self, new: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) {
-        let unchanged = old.is_some_and(|old| same_position(new, old));
+        let unchanged = old == Some(new);
         let due = |rule: &&Rule| {
             if rule.uses_old {
                 old.is_some() || rule.declared.optional_old_self == Some(true)
@@ -257,28 +261,34 @@ impl Walk<'_> {
         }
         let mut scope = self.libraries.new_inner_scope();
         scope.add_variable_from_value("self", to_cel(new, Some(node)));
-        let old_value = old.map(|old| to_cel(old, Some(node)));
+        let old_value = old.map(|old| to_cel_beside(old, new, node));
         for rule in rules {
             let mut inner = scope.new_inner_scope();
             if rule.uses_old || rule.declared.optional_old_self.is_some() {
                 bind_old(&mut inner, rule, old_value.as_ref());
             }
-            self.rule(rule, &inner, new, path);
+            self.rule(rule, &inner, new, node, path);
         }
     }
 
-    fn rule(&mut self, rule: &Rule, scope: &Context<'_>, new: &Value, path: &Path<'_>) {
+    fn rule(
+        &mut self,
+        rule: &Rule,
+        scope: &Context<'_>,
+        new: &Value,
+        node: &Node,
+        path: &Path<'_>,
+    ) {
         let detail = match rule.program.execute(scope) {
             Ok(Cel::Bool(true)) => return,
             Ok(Cel::Bool(false)) => message(rule, scope),
             Ok(_) => {
-                let source = rule.declared.rule.trim();
-                format!("rule evaluation error: rule {source} did not evaluate to a boolean")
+                self.not_evaluated(rule, node, new, path, "the rule's answer isn't a boolean");
+                return;
             }
             Err(error) => {
-                let source = rule.declared.rule.trim();
-                let reason = super::cel_values::reason(&error);
-                format!("rule evaluation error: {reason}: {source}")
+                self.not_evaluated(rule, node, new, path, &reason(&error));
+                return;
             }
         };
         let at = rule.declared.field_path.as_str();
@@ -287,20 +297,41 @@ impl Walk<'_> {
         } else {
             below(path, at)
         };
-        let value = shown_value(new);
         self.errors
-            .push(FieldError::new(rule.kind, field, Some(value), detail));
+            .push(FieldError::new(rule.kind, field, shown_value(new), detail));
+    }
+
+    fn not_evaluated(
+        &mut self,
+        rule: &Rule,
+        node: &Node,
+        new: &Value,
+        path: &Path<'_>,
+        reason: &str,
+    ) {
+        let source = rule.declared.rule.trim();
+        let detail = format!("{reason} evaluating rule: {source}");
+        let kind = FieldErrorKind::Invalid;
+        let shown = Some(Value::from(type_of(new, node)));
+        self.errors
+            .push(FieldError::new(kind, path.to_string(), shown, detail));
     }
 }
 
-/// Kubernetes shows the type of an object or list instead of its content.
-fn shown_value(value: &Value) -> Value {
-    value.clone()
+/// Scalars are shown, objects and lists are left out.
+fn shown_value(value: &Value) -> Option<Value> {
+    (!value.is_object() && !value.is_array()).then(|| value.clone())
+}
+
+/// The type that the schema names, else that of the value.
+fn type_of(value: &Value, node: &Node) -> &'static str {
+    node.json_type
+        .map_or_else(|| super::values::type_name(value), JsonType::name)
 }
 
 fn below(path: &Path<'_>, field_path: &str) -> String {
     let base = path.to_string();
-    let field_path = field_path.replace("['", "[").replace("']", "]");
+    let field_path = field_path.replace("['", ".").replace("']", "");
     if base.is_empty() {
         field_path.trim_start_matches('.').to_owned()
     } else {

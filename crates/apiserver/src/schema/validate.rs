@@ -19,14 +19,14 @@ pub fn validate(new: &Value, old: Option<&Value>, schema: &Structural) -> Vec<Fi
     }
     values::check_object(new, old, &schema.root, &mut errors);
     if schema.root.lists_below {
-        lists::check(new, old, &schema.root, &Path::Root, &mut errors);
+        check_lists(new, old, schema, &mut errors);
     }
     if errors.iter().any(blocks_rules) {
         if schema.root.rules_below {
             errors.push(FieldError::new(
                 FieldErrorKind::Invalid,
                 "",
-                None,
+                Some(Value::Null),
                 "some validation rules were not checked because the object was invalid; \
                  correct the existing errors to complete validation",
             ));
@@ -35,6 +35,27 @@ pub fn validate(new: &Value, old: Option<&Value>, schema: &Structural) -> Vec<Fi
     }
     rules::evaluate(new, old, &schema.root, &mut errors);
     errors
+}
+
+/// Entries that occur twice are let through where the stored object has some already.
+fn check_lists(
+    new: &Value,
+    old: Option<&Value>,
+    schema: &Structural,
+    errors: &mut Vec<FieldError>,
+) {
+    let before = errors.len();
+    lists::check(new, &schema.root, &Path::Root, errors);
+    if errors.len() == before {
+        return;
+    }
+    let mut stored = Vec::new();
+    if let Some(old) = old {
+        lists::check(old, &schema.root, &Path::Root, &mut stored);
+    }
+    if !stored.is_empty() {
+        errors.truncate(before);
+    }
 }
 
 /// Whether rules could stumble over this problem.

@@ -3,7 +3,7 @@
 //! In: a value, its old self where one is known, and its schema. Out: errors with the wording of
 //! Kubernetes' OpenAPI validation (`PATH in body should ...`).
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::correlate::ListIndex;
 use super::field_error::{FieldError, FieldErrorKind, float_text};
@@ -33,12 +33,9 @@ impl Check<'_> {
         if old.is_some_and(|old| old == new) {
             return;
         }
-        if !self.json_type(new, node, path) {
-            // Only the checks that hold for every type follow.
-            self.allowed(new, &node.checks, path);
-            return;
+        if self.json_type(new, node, path) {
+            self.passed += 1;
         }
-        self.passed += 1;
         if node.checks.has_junctors() {
             self.junctors(new, &node.checks, path);
         }
@@ -74,13 +71,32 @@ impl Check<'_> {
             _ => false,
         };
         if !fits {
-            self.wrong_type(path, wanted.name(), value);
+            self.wrong_format(path, node, wanted, value);
         }
         fits
     }
 
+    /// A wrong type is told by the format's name where the schema has one for numbers.
+    fn wrong_format(&mut self, path: &Path<'_>, node: &Node, wanted: JsonType, value: &Value) {
+        let format = node.checks.format.as_deref().filter(|_| {
+            matches!(wanted, JsonType::Integer | JsonType::Number)
+                && matches!(value, Value::Bool(_) | Value::Number(_) | Value::Object(_))
+        });
+        match (format, value) {
+            (Some(format), Value::Number(_)) => self.wrong(path, format, "float64"),
+            (Some(format), _) => self.wrong(path, format, ""),
+            (None, _) => self.wrong_type(path, wanted.name(), value),
+        }
+        if let Value::Number(number) = value {
+            self.range(number, node, path);
+        }
+    }
+
     fn wrong_type(&mut self, path: &Path<'_>, wanted: &str, value: &Value) {
-        let given = type_name(value);
+        self.wrong(path, wanted, type_name(value));
+    }
+
+    fn wrong(&mut self, path: &Path<'_>, wanted: &str, given: &str) {
         let detail = format!("{path} in body must be of type {wanted}: \"{given}\"");
         self.errors.push(FieldError::type_invalid(
             path.to_string(),
@@ -112,22 +128,22 @@ impl Check<'_> {
         ));
     }
 
+    /// The first of length and pattern that doesn't hold, and the format.
     fn string(&mut self, text: &str, node: &Node, path: &Path<'_>) {
         let checks = &node.checks;
-        if checks.max_length.is_some() || checks.min_length.is_some() {
-            let length = text.chars().count() as u64;
-            if let Some(limit) = checks.max_length.filter(|limit| length > *limit) {
-                self.errors
-                    .push(FieldError::too_long(path.to_string(), limit));
-            }
-            if let Some(least) = checks.min_length.filter(|least| length < *least) {
-                let what = format!("should be at least {least} chars long");
-                self.invalid(path, text.into(), &what);
-            }
-        }
-        if let Some(pattern) = &checks.pattern
-            && !pattern.regex.is_match(text)
-        {
+        let bounded = checks.max_length.is_some() || checks.min_length.is_some();
+        let length = if bounded {
+            text.chars().count() as u64
+        } else {
+            0
+        };
+        if let Some(limit) = checks.max_length.filter(|limit| length > *limit) {
+            self.errors
+                .push(FieldError::too_long(path.to_string(), limit));
+        } else if let Some(least) = checks.min_length.filter(|least| length < *least) {
+            let what = format!("should be at least {least} chars long");
+            self.invalid(path, text.into(), &what);
+        } else if let Some(pattern) = checks.pattern.as_ref().filter(|p| !p.regex.is_match(text)) {
             let what = format!("should match '{}'", pattern.source);
             self.invalid(path, text.into(), &what);
         }
@@ -137,50 +153,84 @@ impl Check<'_> {
         {
             let shown = super::field_error::quote(text);
             let detail = format!("{path} in body must be of type {format}: {shown}");
-            self.errors.push(FieldError::type_invalid(
-                path.to_string(),
-                text.into(),
-                detail,
-            ));
+            let error = FieldError::type_invalid(path.to_string(), text.into(), detail);
+            self.errors.push(error);
         }
     }
 
-    fn number(&mut self, number: &serde_json::Number, node: &Node, path: &Path<'_>) {
+    fn number(&mut self, number: &Number, node: &Node, path: &Path<'_>) {
+        self.range(number, node, path);
         let checks = &node.checks;
         let value = number.as_f64().unwrap_or(f64::NAN);
-        if let Some(step) = checks.multiple_of
+        // Whole numbers are compared with whole bounds.
+        let bound = |bound: Option<f64>| {
+            bound.map(|bound| {
+                if number.is_f64() {
+                    bound
+                } else {
+                    bound.trunc()
+                }
+            })
+        };
+        if let Some(step) = bound(checks.multiple_of)
             && step > 0.0
             && ((value / step) - (value / step).round()).abs() > 1e-9
         {
-            let what = format!("should be a multiple of {}", float_text(step));
-            self.invalid(path, number.clone().into(), &what);
+            self.bound(path, number, "should be a multiple of", step);
         }
-        if let Some(limit) = checks.maximum {
-            let shown = float_text(limit);
+        if let Some(limit) = bound(checks.maximum) {
             if checks.exclusive_maximum && value >= limit {
-                self.invalid(
-                    path,
-                    number.clone().into(),
-                    &format!("should be less than {shown}"),
-                );
+                self.bound(path, number, "should be less than", limit);
             } else if value > limit {
-                let what = format!("should be less than or equal to {shown}");
-                self.invalid(path, number.clone().into(), &what);
+                self.bound(path, number, "should be less than or equal to", limit);
             }
         }
-        if let Some(limit) = checks.minimum {
-            let shown = float_text(limit);
+        if let Some(limit) = bound(checks.minimum) {
             if checks.exclusive_minimum && value <= limit {
-                self.invalid(
-                    path,
-                    number.clone().into(),
-                    &format!("should be greater than {shown}"),
-                );
+                self.bound(path, number, "should be greater than", limit);
             } else if value < limit {
-                let what = format!("should be greater than or equal to {shown}");
-                self.invalid(path, number.clone().into(), &what);
+                self.bound(path, number, "should be greater than or equal to", limit);
             }
         }
+    }
+
+    fn bound(&mut self, path: &Path<'_>, number: &Number, what: &str, bound: f64) {
+        let what = format!("{what} {}", float_text(bound));
+        self.invalid(path, number.clone().into(), &what);
+    }
+
+    /// Whether a number fits the range of its format.
+    fn range(&mut self, number: &Number, node: &Node, path: &Path<'_>) {
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        let format = node.checks.format.as_deref();
+        let (kind, fits) = match (node.json_type, format) {
+            (Some(JsonType::Integer), Some("int32")) => {
+                let bounds = f64::from(i32::MIN)..=f64::from(i32::MAX);
+                ("integer", value.fract() == 0.0 && bounds.contains(&value))
+            }
+            (Some(JsonType::Integer), Some("uint32")) => (
+                "integer",
+                value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value),
+            ),
+            (Some(JsonType::Integer), Some("uint64")) => ("integer", number.as_u64().is_some()),
+            (Some(JsonType::Integer), _) => ("integer", value.fract() == 0.0),
+            (Some(JsonType::Number), Some("float")) => {
+                ("number", value.abs() <= f64::from(f32::MAX))
+            }
+            _ => return,
+        };
+        if fits {
+            return;
+        }
+        let with = format.map_or("(default format)".to_owned(), |f| {
+            format!("with format {f}")
+        });
+        let detail = format!("Checked value must be of type {kind} {with} in {path}");
+        self.errors.push(FieldError::invalid(
+            "",
+            Value::String(String::new()),
+            detail,
+        ));
     }
 
     fn list(&mut self, list: &[Value], old: Option<&Value>, node: &Node, path: &Path<'_>) {
@@ -200,7 +250,7 @@ impl Check<'_> {
         }
         if let Some(least) = node.checks.min_items.filter(|least| length < *least) {
             let what = format!("should have at least {least} items");
-            self.invalid(path, list.into(), &what);
+            self.invalid(path, length.into(), &what);
         }
         if let Some(limit) = node.checks.max_items.filter(|limit| length > *limit) {
             self.errors
@@ -221,11 +271,13 @@ impl Check<'_> {
         let count = map.len() as u64;
         if let Some(least) = node.checks.min_properties.filter(|least| count < *least) {
             let what = format!("should have at least {least} properties");
-            self.invalid(path, Value::Object(map.clone()), &what);
+            self.invalid(path, count.into(), &what);
+            return;
         }
         if let Some(limit) = node.checks.max_properties.filter(|limit| count > *limit) {
             self.errors
                 .push(FieldError::too_many(path.to_string(), map.len(), limit));
+            return;
         }
         for name in &node.checks.required {
             if !map.contains_key(name) {
@@ -254,7 +306,7 @@ impl Check<'_> {
     }
 
     /// Tries a branch and tells how it went.
-    fn attempt(&self, value: &Value, branch: &Node, path: &Path<'_>) -> Outcome {
+    fn attempt(value: &Value, branch: &Node, path: &Path<'_>) -> Outcome {
         let mut errors = Vec::new();
         let mut check = Check {
             errors: &mut errors,
@@ -270,7 +322,7 @@ impl Check<'_> {
             let outcomes = checks
                 .any_of
                 .iter()
-                .map(|branch| self.attempt(value, branch, path));
+                .map(|branch| Self::attempt(value, branch, path));
             if let Some(best) = best_failure(outcomes) {
                 self.combination(path, "must validate at least one schema (anyOf)");
                 self.errors.extend(best.errors);
@@ -280,17 +332,21 @@ impl Check<'_> {
             self.one_of(value, checks, path);
         }
         if !checks.all_of.is_empty() {
-            let before = self.errors.len();
+            let mut fitting = 0;
             for branch in &checks.all_of {
-                let outcome = self.attempt(value, branch, path);
+                let outcome = Self::attempt(value, branch, path);
+                fitting += usize::from(outcome.errors.is_empty());
                 self.errors.extend(outcome.errors);
             }
-            if self.errors.len() > before {
+            if fitting == 0 {
+                let what = "must validate all the schemas (allOf). None validated";
+                self.combination(path, what);
+            } else if fitting < checks.all_of.len() {
                 self.combination(path, "must validate all the schemas (allOf)");
             }
         }
         if let Some(branch) = &checks.not
-            && self.attempt(value, branch, path).errors.is_empty()
+            && Self::attempt(value, branch, path).errors.is_empty()
         {
             self.combination(path, "must not validate the schema (not)");
         }
@@ -300,7 +356,7 @@ impl Check<'_> {
         let outcomes: Vec<Outcome> = checks
             .one_of
             .iter()
-            .map(|branch| self.attempt(value, branch, path))
+            .map(|branch| Self::attempt(value, branch, path))
             .collect();
         let fitting = outcomes
             .iter()
@@ -365,7 +421,7 @@ fn is_whole(value: &Value) -> bool {
         || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

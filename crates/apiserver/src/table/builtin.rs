@@ -31,7 +31,7 @@ pub fn builtin_columns(group: &str, kind: &str) -> Vec<Column> {
         ("", "ServiceAccount") => {
             out.push(text("Secrets", |o, _| cells::length(o, &["/secrets"])));
         }
-        ("", "Event") | ("events.k8s.io", "Event") => return event_columns(),
+        ("" | "events.k8s.io", "Event") => return event_columns(),
         ("", "Node") => {
             out.push(text("Status", |o, _| cells::node_status(o)));
             out.push(text("Roles", |o, _| cells::node_roles(o)));

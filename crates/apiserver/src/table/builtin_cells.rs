@@ -184,7 +184,7 @@ pub(super) fn pod_status(pod: &Value) -> Value {
         .is_some_and(|time| !time.is_null())
     {
         let lost = text(pod, "/status/reason") == "NodeLost";
-        out = if lost { "Unknown" } else { "Terminating" }.to_owned();
+        (if lost { "Unknown" } else { "Terminating" }).clone_into(&mut out);
     }
     json!(out)
 }

@@ -23,7 +23,7 @@ enum Source {
 #[derive(Clone)]
 pub struct Column {
     name: String,
-    column_type: String,
+    kind: String,
     format: String,
     description: String,
     priority: i64,
@@ -69,7 +69,7 @@ impl Column {
     ) -> Self {
         Self {
             name: name.to_owned(),
-            column_type: column_type.to_owned(),
+            kind: column_type.to_owned(),
             format: String::new(),
             description: String::new(),
             priority,
@@ -80,7 +80,7 @@ impl Column {
     pub(super) fn definition(&self) -> Value {
         json!({
             "name": self.name,
-            "type": self.column_type,
+            "type": self.kind,
             "format": self.format,
             "description": self.description,
             "priority": self.priority,
@@ -97,10 +97,10 @@ impl Column {
         let Some(first) = found.first() else {
             return Value::Null;
         };
-        match self.column_type.as_str() {
-            "string" => json_path::print(&found).into(),
+        match self.kind.as_str() {
+            "string" => json_path::print(first).into(),
             "integer" => integer(first),
-            "number" => first.as_f64().map_or(Value::Null, Value::from),
+            "number" if first.is_number() => (*first).clone(),
             "boolean" => first.as_bool().map_or(Value::Null, Value::from),
             "date" => match first {
                 Value::String(text) => age::since(Some(text), now).into(),
@@ -128,7 +128,7 @@ pub fn custom_columns(additional_printer_columns: &[Value]) -> Vec<Column> {
     let mut out = vec![Column::name()];
     if additional_printer_columns.is_empty() {
         out.push(Column {
-            column_type: "date".to_owned(),
+            kind: "date".to_owned(),
             ..Column::age()
         });
         return out;
@@ -146,7 +146,7 @@ pub fn custom_columns(additional_printer_columns: &[Value]) -> Vec<Column> {
         };
         out.push(Column {
             name: text("name").to_owned(),
-            column_type: text("type").to_owned(),
+            kind: text("type").to_owned(),
             format: text("format").to_owned(),
             description,
             priority: given.get("priority").and_then(Value::as_i64).unwrap_or(0),

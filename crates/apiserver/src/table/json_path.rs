@@ -62,17 +62,13 @@ impl JsonPath {
     }
 }
 
-/// Found values as one text: scalars bare, everything else as JSON, separated by spaces.
-pub fn print(found: &[&Value]) -> String {
-    let texts: Vec<String> = found
-        .iter()
-        .map(|value| match value {
-            Value::String(text) => text.clone(),
-            Value::Null => "<nil>".to_owned(),
-            other => other.to_string(),
-        })
-        .collect();
-    texts.join(" ")
+/// A found value as text: strings bare, everything else as JSON.
+pub fn print(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "<no value>".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Parses steps until the text ends.

@@ -100,8 +100,8 @@ fn build() -> Library {
         .collect();
     for (name, schema) in &definitions {
         let node = node(schema, &cells);
-        let filled = cells.get(name).map(|cell| cell.set(node));
-        debug_assert!(matches!(filled, Some(Ok(()))), "{name} is defined once");
+        let filled = cells.get(name).is_some_and(|cell| cell.set(node).is_ok());
+        debug_assert!(filled, "{name} is defined once");
     }
     let object_meta = cells.get(OBJECT_META).map_or_else(
         || NodeRef::Own(Arc::default()),

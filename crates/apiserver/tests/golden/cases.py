@@ -1,0 +1,386 @@
+"""The cases that record.py plays against a genuine API server and the tests replay."""
+
+
+def obj(properties, **more):
+    return {"type": "object", "properties": properties, **more}
+
+
+def spec(properties, **more):
+    """A schema whose `spec` has these properties."""
+    return obj({"spec": obj(properties, **more)})
+
+
+def x(schema, *values, name=None, **more):
+    """One field `spec.x`, tried with several values."""
+    steps = [{"new": {"spec": {"x": value}}} for value in values]
+    return {"name": name or str(schema)[:60], "schema": spec({"x": schema}), "steps": steps, **more}
+
+
+def change(schema, *pairs, name=None, **more):
+    """One field `spec.x`, changed from one value to another."""
+    steps = [{"old": {"spec": {"x": old}}, "new": {"spec": {"x": new}}} for old, new in pairs]
+    return {"name": name or str(schema)[:60], "schema": spec({"x": schema}), "steps": steps, **more}
+
+
+STRING = {"type": "string"}
+INT = {"type": "integer"}
+ANY = {"x-kubernetes-preserve-unknown-fields": True}
+
+
+def rules(schema, *given):
+    return {**schema, "x-kubernetes-validations": [r if isinstance(r, dict) else {"rule": r} for r in given]}
+
+
+PORTS = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["port", "protocol"],
+    "items": obj(
+        {"port": INT, "protocol": {"type": "string", "default": "TCP"}, "name": STRING, "tags": {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"}},
+        required=["port"],
+    ),
+}
+
+FORMATS = {
+    "date-time": ["2024-01-02T03:04:05Z", "2024-01-02T03:04:05.123+02:00", "2024-01-02 03:04:05Z", "2024-01-02", "x", "2024-01-02T03:04:05"],
+    "date": ["2024-01-02", "2024-13-02", "x", "2024-02-30"],
+    "duration": ["1h30m", "5s", "x", "1d", "3 days", "-5s", "1.5h", "5"],
+    "byte": ["aGk=", "a", "!!", "aGk", ""],
+    "ipv4": ["1.2.3.4", "1.2.3", "::1", "01.2.3.4"],
+    "ipv6": ["::1", "1.2.3.4", "x", "fe80::1%eth0"],
+    "cidr": ["10.0.0.0/8", "10.0.0.0", "10.0.0.1/33", "fd00::/8", "10.0.0.0/08"],
+    "mac": ["aa:bb:cc:dd:ee:ff", "aa-bb-cc-dd-ee-ff", "aabb.ccdd.eeff", "aa:bb", "x"],
+    "uuid": ["123e4567-e89b-12d3-a456-426614174000", "123e4567e89b12d3a456426614174000", "123", "123E4567-E89B-12D3-A456-426614174000"],
+    "uuid3": ["123e4567-e89b-32d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"],
+    "uuid4": ["123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-42d3-c456-426614174000"],
+    "uuid5": ["123e4567-e89b-52d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"],
+    "uri": ["http://a.example/b", "a", "/a/b", "a b", "http://", "mailto:x@y", ""],
+    "email": ["a@b.example", "a", "Name <a@b.example>", "a@b"],
+    "hostname": ["a.example.com", "a", "a_b", "-a", "a.", "A.example", "1.2", "a b"],
+    "bsonobjectid": ["507f1f77bcf86cd799439011", "507f", "507f1f77bcf86cd79943901g"],
+    "isbn10": ["0306406152", "0306406153", "0-306-40615-2"],
+    "isbn13": ["9780306406157", "9780306406158", "978-0-306-40615-7"],
+    "isbn": ["0306406152", "9780306406157", "1"],
+    "creditcard": ["4111111111111111", "4111111111111112", "x"],
+    "ssn": ["123-45-6789", "123456789", "1-2-3"],
+    "hexcolor": ["#ff0000", "ff0000", "#ggg", "#abc"],
+    "rgbcolor": ["rgb(1,2,3)", "rgb(256,2,3)", "rgb(1, 2, 3)"],
+    "password": ["x"],
+    "unknown-format": ["x"],
+    "int32": ["x"],
+    "k8s-short-name": ["a", "A", "a.b", ""],
+    "k8s-long-name": ["a.b", "A", ""],
+}
+
+VALIDATION = [
+    x(STRING, "a", 1, 1.5, True, None, [], {}),
+    x(INT, 1, "a", 1.5, 2.0, True, None, [], {}, 9007199254740993),
+    x({"type": "integer", "format": "int32"}, 1, "a", 1.5, True, 3000000000, -3000000000, []),
+    x({"type": "integer", "format": "int64"}, 1, "a", 1.5, True, 3000000000, 9223372036854775807),
+    x({"type": "number"}, 1, 1.5, "a", True, None),
+    x({"type": "number", "format": "double"}, 1, 1.5, "a", True, []),
+    x({"type": "number", "format": "float"}, 1, 1.5, "a", 1e300),
+    x({"type": "boolean"}, True, "true", 1, None, []),
+    x({"type": "array", "items": STRING}, ["a"], "a", {}, None, [1], [None], [["a"]], []),
+    x(obj({"a": STRING}), {"a": "b"}, "a", [], None, {"a": 1}, {"a": None}, {"b": 1}, {}),
+    x({"type": "object", "additionalProperties": INT}, {"a": 1}, {"a": "b", "b.c": "d"}, {"a": None}, "a"),
+    x({**STRING, "nullable": True}, None, "a", 1),
+    x({"x-kubernetes-int-or-string": True}, 1, "a", 1.5, None, True, [], {}),
+    x({"x-kubernetes-int-or-string": True, "anyOf": [INT, STRING], "pattern": "^[0-9]+%$"}, 1, "5%", "a", True),
+    x({**STRING, "minLength": 2, "maxLength": 4}, "a", "ab", "abcde", "äöü", "äöüäö", ""),
+    x({**STRING, "pattern": "^[a-z]+$"}, "a", "A", ""),
+    x({**STRING, "pattern": "^a'b\\d$"}, "a'b1", "x"),
+    x({**STRING, "enum": ["a", "b"]}, "a", "c", "", 1, None),
+    x({**INT, "enum": [1, 2]}, 1, 3, "a", 1.0),
+    x({**INT, "minimum": 1, "maximum": 10}, 1, 0, 11, -5, 1000000),
+    x({"type": "number", "minimum": 0.5, "maximum": 1.5, "exclusiveMinimum": True, "exclusiveMaximum": True}, 1, 0.5, 1.5, 0.25, 2),
+    x({"type": "number", "maximum": 1e21}, 1e22, 1e20),
+    x({"type": "number", "minimum": 0.00001}, 0.000001),
+    x({**INT, "multipleOf": 5}, 10, 7, 0),
+    x({"type": "number", "multipleOf": 0.1}, 0.3, 0.35),
+    x({"type": "array", "items": INT, "minItems": 1, "maxItems": 2}, [], [1], [1, 2, 3], [1, 2, 3, 4]),
+    x({"type": "array", "items": INT, "maxItems": 1}, [1, 2]),
+    x({"type": "object", "additionalProperties": INT, "minProperties": 1, "maxProperties": 2}, {}, {"a": 1}, {"a": 1, "b": 2, "c": 3}),
+    x(obj({"a": STRING, "b": STRING}, required=["a", "b"]), {}, {"a": "x"}, {"a": None, "b": "x"}, {"a": "x", "b": "y"}),
+    x({"type": "array", "items": STRING, "x-kubernetes-list-type": "set"}, ["a", "b"], ["a", "a"], ["a", "b", "a", "b", "a"]),
+    x({"type": "array", "items": INT, "x-kubernetes-list-type": "set"}, [1, 1]),
+    x({"type": "array", "items": {**obj({"a": INT}), "x-kubernetes-map-type": "atomic"}, "x-kubernetes-list-type": "set"}, [{"a": 1}, {"a": 1}]),
+    x(PORTS, [{"port": 1}], [{"port": 1}, {"port": 1}], [{"port": 1}, {"port": 1, "protocol": "TCP"}], [{"port": 1, "protocol": "UDP"}, {"port": 1}], [{"name": "a"}], [{"port": 1, "tags": ["a", "a"]}], [{"port": 1}, {"port": 1}, {"port": 1}]),
+    x({"type": "object", "additionalProperties": PORTS}, {"k": [{"port": 1}, {"port": 1}]}),
+    x({**STRING, "oneOf": [{"pattern": "^a"}, {"pattern": "z$"}]}, "a", "z", "az", "b"),
+    x({**STRING, "anyOf": [{"pattern": "^a"}, {"minLength": 5}]}, "a", "zzzzz", "b"),
+    x({**STRING, "allOf": [{"pattern": "^a"}, {"minLength": 2}]}, "ab", "a", "bb", "b"),
+    x({**STRING, "not": {"pattern": "^a"}}, "a", "b"),
+    x({**obj({"a": STRING, "b": STRING}), "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": "x"}, {"b": "x"}, {"a": "x", "b": "y"}, {}),
+    x({**obj({"a": STRING, "b": STRING}), "anyOf": [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"pattern": "^x$"}}}]}, {}, {"b": "y"}, {"b": "x"}),
+    x({**obj({"a": STRING, "b": INT}), "allOf": [{"required": ["a"]}, {"properties": {"b": {"minimum": 1}}}], "not": {"required": ["b"]}}, {}, {"a": "x", "b": 0}, {"a": "x"}),
+    x({**obj({"a": INT}), "x-kubernetes-preserve-unknown-fields": True}, {"a": "x", "b": 1}, {"b": {"c": 1}}),
+    x(ANY, {"a": 1}, "a", 1, None, [1]),
+    x({"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+      {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}, {"kind": "Pod"}, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "A_", "foo": 1}}, {}),
+    x({"type": "object", "additionalProperties": True}, {"a": 1}),
+    {"name": "unknown fields are pruned", "schema": spec({"a": STRING, "l": {"type": "array", "items": obj({"a": STRING})}, "m": {"type": "object", "additionalProperties": obj({"a": STRING})}}),
+     "steps": [{"new": {"spec": {"a": "x", "b": 1, "l": [{"a": "x", "b": 1}], "m": {"k": {"b": 1}}}, "foo": 1}}]},
+    {"name": "defaults", "schema": spec({
+        "a": {"type": "string", "default": "x"}, "n": {"type": "string", "default": "x", "nullable": True},
+        "o": obj({"p": {"type": "integer", "default": 5}}, default={}), "q": obj({"p": {"type": "integer", "default": 5}}),
+        "l": {"type": "array", "items": obj({"p": {"type": "integer", "default": 5}})},
+        "m": {"type": "object", "additionalProperties": {"type": "string", "default": "d"}},
+        "ln": {"type": "array", "items": {"type": "string", "default": "d"}}, "z": STRING, "zn": {"type": "string", "nullable": True}}),
+     "steps": [{"new": {"spec": {}}}, {"new": {}}, {"new": {"spec": {"a": None, "n": None, "o": {}, "q": {}, "l": [{}, {"p": 1}], "m": {"k": None}, "ln": [None, "a"], "z": None, "zn": None}}},
+               {"new": {"spec": {"a": "y", "o": {"p": 1}, "q": {"p": None}}}}, {"new": {"spec": {"o": None, "q": None, "l": None, "m": None}}}]},
+    {"name": "root", "schema": obj({"spec": obj({"a": STRING})}, required=["spec"]), "steps": [{"new": {}}, {"new": {"spec": {}}}, {"new": {"spec": None}}, {"new": {"spec": "x"}}]},
+    {"name": "name pattern", "schema": obj({"metadata": obj({"name": {"type": "string", "pattern": "^b", "maxLength": 1}}), "spec": ANY}), "steps": [{"new": {"spec": {}}}]},
+    {"name": "several problems", "schema": spec({"a": {**INT, "minimum": 1}, "b": {**STRING, "enum": ["x"]}, "c": {"type": "boolean"}}, required=["d"]),
+     "steps": [{"new": {"spec": {"a": 0, "b": "y", "c": "z"}}}]},
+    {"name": "deep path", "schema": spec({"a": obj({"b": {"type": "array", "items": obj({"c": {"type": "object", "additionalProperties": obj({"d": {**INT, "minimum": 1}})}})}})}),
+     "steps": [{"new": {"spec": {"a": {"b": [{"c": {"k": {"d": 1}}}, {"c": {"k.x/y": {"d": 0}}}]}}}}]},
+    {"name": "bad metadata", "schema": spec({"a": STRING}), "steps": [
+        {"new": {"metadata": {"labels": {"a b": "c", "ok": "-x"}}, "spec": {}}},
+        {"new": {"metadata": {"annotations": {"a b": "c"}}, "spec": {}}},
+        {"new": {"metadata": {"finalizers": ["a b"]}, "spec": {}}},
+        {"new": {"metadata": {"finalizers": ["x"]}, "spec": {}}},
+        {"new": {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "", "name": "", "uid": ""}]}, "spec": {}}},
+        {"new": {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "1", "controller": True}, {"apiVersion": "v1", "kind": "A", "name": "b", "uid": "2", "controller": True}]}, "spec": {}}},
+        {"new": {"metadata": {"generateName": "A_"}, "spec": {}}},
+        {"new": {"metadata": {"foo": 1, "labels": {"a": "b"}}, "spec": {}}},
+        {"new": {"metadata": {"labels": {"a": 1}}, "spec": {}}},
+        {"new": {"metadata": {"labels": "a"}, "spec": {}}},
+    ]},
+]
+VALIDATION += [x({"type": "string", "format": name}, *values) for name, values in FORMATS.items()]
+
+VALIDATION += [
+    x(rules(INT, "self > 1"), 1, 2, "a"),
+    x(rules(INT, {"rule": "self > 1", "message": "must be big"}), 1),
+    x(rules(INT, {"rule": "self > 1", "message": "no", "messageExpression": "self == 1 ? 'got one' : 'other'"}), 1),
+    x(rules(INT, {"rule": "self > 1", "message": "fallback", "messageExpression": "self / 0 == 1 ? 'a' : 'b'"}), 1),
+    x(rules(INT, {"rule": "self > 1", "messageExpression": "''"}), 1),
+    x(rules(INT, {"rule": "self > 1", "reason": "FieldValueForbidden", "message": "m"}), 1),
+    x(rules(INT, {"rule": "self > 1", "reason": "FieldValueRequired", "message": "m"}), 1),
+    x(rules(INT, {"rule": "self > 1", "reason": "FieldValueDuplicate", "message": "m"}), 1),
+    x(rules(STRING, "self == 'a'"), "b"),
+    x(rules({"type": "boolean"}, "self"), False),
+    x(rules({"type": "number"}, "self > 1.5"), 1, 1.25, 2),
+    x(rules({**STRING, "format": "date-time"}, "self > timestamp('2024-01-01T00:00:00Z')"), "2023-01-01T00:00:00Z", "2025-01-01T00:00:00Z"),
+    x(rules({**STRING, "format": "duration"}, "self > duration('1m')"), "1s", "2m"),
+    x(rules({**STRING, "format": "byte"}, "self.size() > 1"), "aGk=", "aA=="),
+    x(rules({**STRING, "format": "date"}, "self > timestamp('2024-01-01T00:00:00Z')"), "2023-01-01", "2025-01-01"),
+    x(rules({"type": "array", "items": INT, "maxItems": 5}, "self.size() > 1"), [1], [1, 2]),
+    x(rules({"type": "object", "additionalProperties": INT, "maxProperties": 5}, "self.size() > 1"), {"a": 1}, {"a": 1, "b": 2}),
+    x({"type": "array", "maxItems": 5, "items": rules(INT, "self > 1")}, [2, 1, 0]),
+    x({"type": "object", "maxProperties": 5, "additionalProperties": rules(INT, "self > 1")}, {"a": 1, "b/c": 0, "d": 3}),
+    x(rules(obj({"a": INT, "b": INT}), "self.a > self.b"), {"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1}, {}),
+    x(rules(obj({"a": INT, "b": INT}), {"rule": "self.a > self.b", "message": "m", "fieldPath": ".a"}), {"a": 1, "b": 2}),
+    x(rules(obj({"a": obj({"b-c": INT}), "b": INT}), {"rule": "self.b > 1", "message": "m", "fieldPath": ".a['b-c']"}), {"b": 1}),
+    x(rules(obj({"a": INT}), "!has(self.a) || self.a > 1"), {}, {"a": 1}, {"a": 2}),
+    x(rules(obj({"a_b": INT, "c-d": INT, "e__f": INT, "namespace": INT, "g.h": INT, "i/j": INT}), "self.a_b + self.c__dash__d + self.e__underscores__f + self.__namespace__ + self.g__dot__h + self.i__slash__j == 6"),
+      {"a_b": 1, "c-d": 1, "e__f": 1, "namespace": 1, "g.h": 1, "i/j": 1}, {"a_b": 2, "c-d": 1, "e__f": 1, "namespace": 1, "g.h": 1, "i/j": 1}),
+    x(rules({"x-kubernetes-int-or-string": True}, "type(self) == int ? self > 1 : self == 'a'"), 1, 2, "a", "b"),
+    x(rules(obj({"a": STRING, "b": {"type": "array", "items": STRING, "maxItems": 3}}), {"rule": "false", "message": "m"}), {"a": "x", "b": ["y"]}),
+    x(rules({"type": "array", "items": STRING, "maxItems": 3}, {"rule": "false", "message": "m"}), ["y"]),
+    x(rules({"type": "object", "maxProperties": 3, "additionalProperties": INT}, {"rule": "false", "message": "m"}), {"a": 1}),
+    x(rules({**STRING, "maxLength": 100}, "self.matches('^[a-z]+$') && self.startsWith('a') && self.size() < 4"), "abc", "Abc", "abcd"),
+    x(rules({**STRING, "maxLength": 100}, "isURL(self) && url(self).getScheme() == 'https'"), "https://a/b", "http://a", "a"),
+    x(rules({**STRING, "maxLength": 100}, "quantity(self).isGreaterThan(quantity('1Gi'))"), "2Gi", "1Mi", "x"),
+    x(rules({**STRING, "maxLength": 100}, "self.lowerAscii() == self && self.split(',').all(e, e.trim() == e)"), "a,b", "a, b", "A"),
+    x(rules({**STRING, "maxLength": 100}, "ip(self).family() == 4"), "1.2.3.4", "::1"),
+    x(rules({**STRING, "maxLength": 100}, "cidr(self).containsIP('10.0.0.1')"), "10.0.0.0/8", "11.0.0.0/8"),
+    x(rules({**STRING, "maxLength": 100}, "!format.dns1123Label().validate(self).hasValue()"), "a", "A"),
+    x(rules({"type": "array", "items": INT, "maxItems": 10}, "self.isSorted() && self.sum() < 10 && self.exists_one(e, e == 1)"), [1, 2], [2, 1], [1, 1]),
+    x(rules({"type": "array", "items": INT, "maxItems": 10}, "self.map(e, e * 2).filter(e, e > 2).size() == 1"), [1, 2], [2, 3]),
+    x(rules(obj({"a": {"type": "array", "items": INT, "maxItems": 10, "x-kubernetes-list-type": "set"}, "b": {"type": "array", "items": INT, "maxItems": 10, "x-kubernetes-list-type": "set"}}), "self.a == self.b"), {"a": [1, 2], "b": [1, 2]}, {"a": [1], "b": [2]}),
+    x(rules(obj({"a": ANY}), "has(self.a)"), {"a": 1}, {}),
+    x(rules({**STRING, "nullable": True}, "self == 'a'"), None, "a", "b"),
+    {"name": "root rules", "schema": rules(obj({"spec": obj({"a": INT}), "status": obj({"b": INT})}), "self.metadata.name.startsWith('a')", "self.kind != ''", "self.apiVersion == 'golden.example.com/v1'", "self.metadata.name == 'zzz'", {"rule": "self.spec.a > 1", "message": "m", "fieldPath": ".spec.a"}),
+     "steps": [{"new": {"spec": {"a": 1}}}]},
+    {"name": "rules are left out after other problems", "schema": spec({"a": rules({**INT, "maximum": 3}, "self > 1"), "b": {**STRING, "enum": ["x"]}}), "steps": [{"new": {"spec": {"a": 1, "b": "y"}}}, {"new": {"spec": {"a": 0, "b": "x"}}}, {"new": {"spec": {"a": 5, "b": "x"}}}]},
+    {"name": "rules with two failures", "schema": rules(spec({"a": rules(INT, "self > 1", "self > 2")}), "self.spec.a > 5"), "steps": [{"new": {"spec": {"a": 1}}}]},
+    change(rules(INT, {"rule": "self == oldSelf", "message": "immutable"}), (1, 1), (1, 2), name="immutable"),
+    change(rules(STRING, {"rule": "oldSelf == 'a' || self == oldSelf", "message": "m"}), ("a", "b"), ("b", "c"), name="transition"),
+    change(rules({**STRING, "maxLength": 5}, {"rule": "oldSelf.hasValue() ? self == oldSelf.value() : self == 'a'", "message": "m", "optionalOldSelf": True}), ("a", "a"), ("a", "b"), name="optional old self"),
+    x(rules({**STRING, "maxLength": 5}, {"rule": "oldSelf.hasValue() ? self == oldSelf.value() : self == 'a'", "message": "m", "optionalOldSelf": True}), "a", "b", name="optional old self on create"),
+    change({"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": obj({"k": STRING, "v": rules(INT, {"rule": "self >= oldSelf", "message": "grows"})}, required=["k"])},
+           ([{"k": "a", "v": 1}, {"k": "b", "v": 2}], [{"k": "b", "v": 1}, {"k": "a", "v": 1}]), ([{"k": "a", "v": 1}], [{"k": "c", "v": 0}]), name="transition in map list"),
+    change({"type": "object", "maxProperties": 5, "additionalProperties": rules(INT, {"rule": "self >= oldSelf", "message": "grows"})}, ({"a": 1}, {"a": 0, "b": 0}), name="transition in map"),
+    change(obj({"a": {**STRING, "maxLength": 3}, "b": INT}), ({"a": "abcdef"}, {"a": "abcdef", "b": 1}), ({"a": "abcdef"}, {"a": "abcdeg"}), name="ratcheting max length", old_schema=spec({"x": obj({"a": STRING, "b": INT})})),
+    change(obj({"a": rules({**STRING, "maxLength": 30}, "self == 'x'"), "b": INT}), ({"a": "abc"}, {"a": "abc", "b": 1}), ({"a": "abc"}, {"a": "abd"}), name="ratcheting rules", old_schema=spec({"x": obj({"a": STRING, "b": INT})})),
+    change(obj({"a": STRING, "b": INT, "c": STRING}, required=["c"]), ({"a": "x"}, {"a": "x", "b": 1}), name="ratcheting required", old_schema=spec({"x": obj({"a": STRING, "b": INT, "c": STRING})})),
+    change({"type": "array", "x-kubernetes-list-type": "set", "items": STRING}, (["a", "a"], ["a", "a"]), (["a", "a"], ["a", "a", "b"]), name="ratcheting set", old_schema=spec({"x": {"type": "array", "items": STRING}})),
+    change({"type": "array", "items": {**STRING, "maxLength": 1}}, (["aa"], ["aa"]), (["aa"], ["aa", "b"]), name="ratcheting atomic list", old_schema=spec({"x": {"type": "array", "items": STRING}})),
+    change({**obj({"a": STRING, "b": INT}), "oneOf": [{"required": ["b"]}]}, ({"a": "x"}, {"a": "x"}), ({"a": "x"}, {"a": "y"}), name="ratcheting one of", old_schema=spec({"x": obj({"a": STRING, "b": INT})})),
+    change({**STRING, "enum": ["a"]}, ("b", "b"), ("b", "c"), name="ratcheting enum", old_schema=spec({"x": STRING})),
+    change(INT, ("b", "b"), ("b", "c"), name="ratcheting type", old_schema=spec({"x": STRING})),
+    {"name": "ratcheting elsewhere", "schema": spec({"x": {**STRING, "maxLength": 1}, "y": STRING}), "old_schema": spec({"x": STRING, "y": STRING}),
+     "steps": [{"old": {"spec": {"x": "aa"}}, "new": {"spec": {"x": "aa", "y": "b"}}}]},
+]
+
+DEFINITION = [
+    {"name": "no type at root", "schema": {}},
+    {"name": "string at root", "schema": {"type": "string"}},
+    {"name": "field without type", "schema": spec({"a": {"description": "x"}})},
+    {"name": "unknown type", "schema": spec({"a": {"type": "text"}})},
+    {"name": "array without items", "schema": spec({"a": {"type": "array"}})},
+    {"name": "items without type", "schema": spec({"a": {"type": "array", "items": {}}})},
+    {"name": "map list without keys", "schema": spec({"a": {"type": "array", "items": obj({"k": STRING}), "x-kubernetes-list-type": "map"}})},
+    {"name": "map list with a foreign key", "schema": spec({"a": {"type": "array", "items": obj({"k": STRING}), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["z"]}})},
+    {"name": "map list key not required", "schema": spec({"a": {"type": "array", "items": obj({"k": STRING}), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}})},
+    {"name": "map list of scalars", "schema": spec({"a": {"type": "array", "items": STRING, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}})},
+    {"name": "list type on object", "schema": spec({"a": {"type": "object", "x-kubernetes-list-type": "set"}})},
+    {"name": "unknown list type", "schema": spec({"a": {"type": "array", "items": STRING, "x-kubernetes-list-type": "bag"}})},
+    {"name": "keys without map", "schema": spec({"a": {"type": "array", "items": obj({"k": STRING}), "x-kubernetes-list-map-keys": ["k"]}})},
+    {"name": "set of maps", "schema": spec({"a": {"type": "array", "items": obj({"k": STRING}), "x-kubernetes-list-type": "set"}})},
+    {"name": "set of lists", "schema": spec({"a": {"type": "array", "items": {"type": "array", "items": STRING}, "x-kubernetes-list-type": "set"}})},
+    {"name": "unknown map type", "schema": spec({"a": {"type": "object", "x-kubernetes-map-type": "bag"}})},
+    {"name": "map type on string", "schema": spec({"a": {"type": "string", "x-kubernetes-map-type": "atomic"}})},
+    {"name": "properties and additional", "schema": spec({"a": {**obj({"k": STRING}), "additionalProperties": STRING}})},
+    {"name": "additional false", "schema": spec({"a": {"type": "object", "additionalProperties": False}})},
+    {"name": "additional at root", "schema": {"type": "object", "additionalProperties": STRING}},
+    {"name": "unique items", "schema": spec({"a": {"type": "array", "items": STRING, "uniqueItems": True}})},
+    {"name": "bad pattern", "schema": spec({"a": {"type": "string", "pattern": "("}})},
+    {"name": "default of the wrong type", "schema": spec({"a": {"type": "string", "default": 5}})},
+    {"name": "default out of bounds", "schema": spec({"a": {"type": "integer", "default": 5, "maximum": 3}})},
+    {"name": "default with unknown field", "schema": spec({"a": {**obj({"k": STRING}), "default": {"z": 1}}})},
+    {"name": "int or string with type", "schema": spec({"a": {"type": "string", "x-kubernetes-int-or-string": True}})},
+    {"name": "embedded without preserve", "schema": spec({"a": {"type": "object", "x-kubernetes-embedded-resource": True}})},
+    {"name": "embedded string", "schema": spec({"a": {"type": "string", "x-kubernetes-embedded-resource": True}})},
+    {"name": "preserve false", "schema": spec({"a": {"type": "object", "x-kubernetes-preserve-unknown-fields": False}})},
+    {"name": "type in junctor", "schema": spec({"a": {"type": "string", "anyOf": [{"type": "string"}]}})},
+    {"name": "description in junctor", "schema": spec({"a": {"type": "string", "anyOf": [{"description": "x"}]}})},
+    {"name": "default in junctor", "schema": spec({"a": {"type": "string", "anyOf": [{"default": "x"}]}})},
+    {"name": "property only in junctor", "schema": spec({"a": {**obj({"b": STRING}), "anyOf": [{"properties": {"c": {"minLength": 1}}}]}})},
+    {"name": "metadata restricted", "schema": obj({"metadata": obj({"labels": {"type": "object"}})})},
+    {"name": "metadata name", "schema": obj({"metadata": obj({"name": {"type": "string", "maxLength": 5}})})},
+    {"name": "apiVersion typed wrong", "schema": obj({"apiVersion": INT, "kind": STRING})},
+    {"name": "ref", "schema": spec({"a": {"$ref": "#/x"}})},
+    {"name": "rule without rule", "schema": spec({"a": rules(STRING, {"rule": ""})})},
+    {"name": "rule with syntax error", "schema": spec({"a": rules(STRING, "self ==")})},
+    {"name": "rule with unknown variable", "schema": spec({"a": rules(STRING, "foo == 'x'")})},
+    {"name": "rule with unknown field", "schema": spec({"a": rules(obj({"b": STRING}), "self.c == 'x'")})},
+    {"name": "rule of wrong type", "schema": spec({"a": rules(STRING, "self == 1")})},
+    {"name": "rule not boolean", "schema": spec({"a": rules(STRING, "self")})},
+    {"name": "rule with unknown function", "schema": spec({"a": rules(STRING, "self.foo()")})},
+    {"name": "message expression not a string", "schema": spec({"a": rules(STRING, {"rule": "self == 'a'", "messageExpression": "1"})})},
+    {"name": "message with line break", "schema": spec({"a": rules(STRING, {"rule": "self == 'a'", "message": "a\nb"})})},
+    {"name": "empty message", "schema": spec({"a": rules(STRING, {"rule": "self == 'a'", "message": " "})})},
+    {"name": "rule with line break needs a message", "schema": spec({"a": rules(STRING, "self\n== 'a'")})},
+    {"name": "unknown reason", "schema": spec({"a": rules(STRING, {"rule": "self == 'a'", "reason": "Foo"})})},
+    {"name": "field path unknown", "schema": spec({"a": rules(obj({"b": STRING}), {"rule": "self.b == 'a'", "fieldPath": ".z"})})},
+    {"name": "old self in atomic list", "schema": spec({"a": {"type": "array", "maxItems": 3, "items": rules(STRING, "self == oldSelf")}})},
+    {"name": "optional old self without use", "schema": spec({"a": rules(STRING, {"rule": "self == 'a'", "optionalOldSelf": True})})},
+    {"name": "too costly", "schema": spec({"a": rules({"type": "array", "items": {"type": "array", "items": STRING}}, "self.all(e, e.all(f, self.exists(g, g.exists(h, h == f))))")})},
+    {"name": "costly but bounded", "schema": spec({"a": rules({"type": "array", "maxItems": 5, "items": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 10}}}, "self.all(e, e.all(f, self.exists(g, g.exists(h, h == f))))")})},
+    {"name": "nullable default null", "schema": spec({"a": {"type": "string", "nullable": True, "default": None}})},
+    {"name": "enum of wrong type", "schema": spec({"a": {"type": "string", "enum": [1]}})},
+    {"name": "format on integer", "schema": spec({"a": {"type": "integer", "format": "int32"}})},
+    {"name": "fine", "schema": spec({"a": STRING})},
+]
+
+
+def ap(body, manager="one", **more):
+    return {"verb": "apply", "manager": manager, "body": {"spec": body} if "spec" not in body and "metadata" not in body and "status" not in body else body, **more}
+
+
+def up(body, manager="two", verb="update", **more):
+    return {"verb": verb, "manager": manager, "body": {"spec": body} if isinstance(body, dict) and "spec" not in body and "metadata" not in body and "status" not in body else body, **more}
+
+
+WIDE = spec({
+    "s": STRING, "i": INT, "o": obj({"a": STRING, "b": STRING, "p": obj({"q": STRING})}),
+    "m": {"type": "object", "additionalProperties": STRING}, "mm": {"type": "object", "additionalProperties": obj({"a": STRING, "b": STRING})},
+    "am": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": STRING},
+    "ao": {**obj({"a": STRING, "b": STRING}), "x-kubernetes-map-type": "atomic"},
+    "al": {"type": "array", "items": STRING}, "set": {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"},
+    "iset": {"type": "array", "items": INT, "x-kubernetes-list-type": "set"},
+    "ports": PORTS,
+    "kl": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": obj({"k": STRING, "v": STRING, "w": STRING, "o": obj({"a": STRING, "b": STRING})}, required=["k"])},
+    "any": ANY, "io": {"x-kubernetes-int-or-string": True}, "d": {"type": "string", "default": "dd"}, "n": {"type": "string", "nullable": True},
+})
+WIDE["properties"]["status"] = obj({"a": STRING, "conditions": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"], "items": obj({"type": STRING, "status": STRING}, required=["type"])}})
+EVERYTHING = {"s": "x", "i": 1, "o": {"a": "1", "p": {"q": "2"}}, "m": {"k": "v"}, "mm": {"k": {"a": "1"}}, "am": {"k": "v"}, "ao": {"a": "1"}, "al": ["a", "b"], "set": ["a", "b"], "iset": [2, 1], "ports": [{"port": 80, "name": "http", "tags": ["t"]}, {"port": 80, "protocol": "UDP"}],
+              "kl": [{"k": "a", "v": "1", "o": {"a": "1"}}], "any": {"x": [1, {"y": 2}], "z": {"w": "v"}}, "io": "5%", "n": None}
+
+
+def case(name, *steps, schema=None, **more):
+    return {"name": name, "schema": schema or WIDE, "steps": list(steps), **more}
+
+
+APPLY = [
+    case("apply creates everything", ap(EVERYTHING), ap(EVERYTHING), ap({"s": "x"})),
+    case("create then apply the same", up(EVERYTHING, "two", "create"), ap(EVERYTHING), ap({})),
+    case("update owns changes", up({"s": "x", "o": {"a": "1"}}, "two", "create"), up({"s": "y", "o": {"a": "1", "b": "2"}}, "three"), up({"o": {"a": "1", "b": "2"}}, "four"), up({"s": "z", "al": [], "m": {}, "o": {}}, "three")),
+    case("conflict and force", ap({"s": "x", "i": 1}), ap({"s": "y", "i": 2}, "two"), ap({"s": "y"}, "two"), ap({"s": "y", "i": 2}, "two", force=True), ap({"s": "x", "i": 1})),
+    case("conflict with update", ap({"s": "x"}), up({"spec": {"s": "y"}}, "kubectl-edit", "merge"), ap({"s": "z"}), ap({"s": "y"}), ap({"s": "z"}), ap({"s": "z"}, force=True)),
+    case("conflicts with several", ap({"s": "x", "o": {"a": "1"}}, "one"), ap({"i": 1}, "two"), up({"spec": {"al": ["x"]}}, "three", "merge"), ap({"s": "y", "i": 2, "al": ["y"], "o": {"a": "2"}}, "four")),
+    case("shared ownership", ap({"s": "x"}, "one"), ap({"s": "x"}, "two"), ap({"s": "y"}, "one"), ap({}, "one"), ap({}, "two")),
+    case("removal of leaf", ap({"s": "x", "i": 1}), ap({"i": 1})),
+    case("removal of object", ap({"o": {"a": "1", "b": "2"}}), ap({"o": {"a": "1"}}), ap({"o": {}}), ap({})),
+    case("removal of nested object", ap({"o": {"a": "1", "p": {"q": "1"}}}), ap({"o": {"a": "1"}}), ap({})),
+    case("removal keeps others in object", ap({"o": {"a": "1"}}, "one"), ap({"o": {"b": "1"}}, "two"), ap({}, "one"), ap({}, "two")),
+    case("removal keeps update in object", ap({"o": {"a": "1"}}, "one"), up({"spec": {"o": {"b": "1"}}}, "two", "merge"), ap({}, "one")),
+    case("map entries", ap({"m": {"a": "1", "b": "2"}}, "one"), ap({"m": {"c": "3"}}, "two"), ap({"m": {"a": "1"}}, "one"), ap({}, "one"), ap({}, "two")),
+    case("map of objects", ap({"mm": {"k": {"a": "1"}}}, "one"), ap({"mm": {"k": {"b": "1"}}}, "two"), ap({}, "one"), ap({"mm": {}}, "two"), ap({}, "two")),
+    case("atomic map", ap({"am": {"a": "1"}}, "one"), ap({"am": {"b": "1"}}, "two"), ap({"am": {"b": "1"}}, "two", force=True), ap({}, "one"), ap({}, "two")),
+    case("atomic object", ap({"ao": {"a": "1"}}, "one"), ap({"ao": {"b": "1"}}, "two"), ap({"ao": {"b": "1"}}, "one")),
+    case("atomic list", ap({"al": ["a"]}, "one"), ap({"al": ["a", "b"]}, "two"), ap({"al": ["a", "b"]}, "one"), ap({}, "one")),
+    case("set", ap({"set": ["a", "b"]}, "one"), ap({"set": ["c", "b"]}, "two"), ap({"set": ["a"]}, "one"), ap({}, "one"), ap({}, "two")),
+    case("set order", ap({"set": ["a", "b", "c"]}, "one"), ap({"set": ["d", "c", "a"]}, "two"), ap({"set": ["z", "b", "y"]}, "three")),
+    case("numbers in sets", ap({"iset": [1, 2]}, "one"), ap({"iset": [2, 3]}, "two"), ap({"iset": [1]}, "one")),
+    case("map list", ap({"kl": [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}]}, "one"), ap({"kl": [{"k": "c", "v": "3"}, {"k": "a", "w": "4"}]}, "two"), ap({"kl": [{"k": "a"}]}, "one"), ap({}, "one"), ap({}, "two")),
+    case("map list conflict", ap({"kl": [{"k": "a", "v": "1"}]}, "one"), ap({"kl": [{"k": "a", "v": "2", "o": {"a": "1"}}]}, "two"), ap({"kl": [{"k": "a", "v": "2"}]}, "two", force=True)),
+    case("map list order", ap({"kl": [{"k": "a"}, {"k": "b"}, {"k": "c"}, {"k": "d"}]}, "one"), ap({"kl": [{"k": "x"}, {"k": "d"}, {"k": "y"}, {"k": "b"}]}, "two"), ap({"kl": [{"k": "d"}, {"k": "a"}]}, "three")),
+    case("map list nested", ap({"kl": [{"k": "a", "o": {"a": "1", "b": "2"}}]}, "one"), ap({"kl": [{"k": "a", "o": {"a": "1"}}]}, "one"), up({"spec": {"kl": [{"k": "a", "v": "9", "o": {"a": "1"}}]}}, "two", "merge"), ap({"kl": []}, "one"), ap({}, "one")),
+    case("keys with defaults", ap({"ports": [{"port": 80, "name": "a"}]}, "one"), ap({"ports": [{"port": 80, "protocol": "TCP", "name": "b"}]}, "two"), ap({"ports": [{"port": 80, "protocol": "UDP", "name": "b"}]}, "two"), ap({"ports": []}, "one")),
+    case("set in map list", ap({"ports": [{"port": 1, "tags": ["a"]}]}, "one"), ap({"ports": [{"port": 1, "tags": ["b"]}]}, "two"), ap({"ports": [{"port": 1}]}, "one")),
+    case("untyped", ap({"any": {"a": 1, "b": {"c": [1]}}}, "one"), ap({"any": {"b": {"d": 1}}}, "two"), ap({"any": {"b": {"c": [2]}}}, "two"), ap({"any": {"a": 1}}, "one"), ap({}, "one")),
+    case("change of shape", ap({"any": {"a": 1}}, "one"), ap({"any": "x"}, "two"), ap({"any": "x"}, "two", force=True), ap({"any": [1]}, "two"), ap({"any": {"b": 1}}, "one", force=True)),
+    case("empty and null", ap({"o": {}, "m": {}, "al": [], "set": [], "kl": [], "n": None, "any": {}}, "one"), ap({"o": {"a": "1"}, "m": {"a": "1"}, "al": ["1"], "set": ["1"], "kl": [{"k": "1"}], "n": "1", "any": {"a": 1}}, "two"), ap({"o": {"a": "1"}, "m": {"a": "1"}, "al": ["1"], "set": ["1"], "kl": [{"k": "1"}], "n": "1", "any": {"a": 1}}, "two", force=True)),
+    case("nulls", ap({"s": None, "o": None, "al": None}, "one"), ap({"o": {"a": None}}, "one")),
+    case("metadata", ap({"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}, "finalizers": ["x.example/y"], "ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "1"}]}}, "one"),
+         ap({"metadata": {"labels": {"a": "2"}}}, "two"), ap({"metadata": {"labels": {"c": "2"}, "finalizers": ["x.example/z"], "ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "b", "uid": "2"}]}}, "two"), ap({"metadata": {}}, "one"), ap({"metadata": {}}, "two")),
+    case("update of metadata", up({"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}}, "one", "create"), up({"metadata": {"labels": {"a": "2", "b": "3"}}}, "two", "merge"), up({"metadata": {"labels": None}}, "three", "merge")),
+    case("status", up({"spec": {"s": "x"}, "status": {"a": "ignored"}}, "one", "create"), ap({"status": {"a": "1", "conditions": [{"type": "Ready", "status": "True"}]}}, "two", subresource="status"), up({"status": {"a": "2"}}, "three", "merge", subresource="status"), ap({"status": {"a": "3"}}, "two", subresource="status"), ap({"s": "y"}, "two"), ap({"status": {"conditions": []}}, "two", subresource="status"), status=True),
+    case("removal by update", ap({"s": "x", "kl": [{"k": "a", "v": "1"}]}, "one"), up({}, "two"), ap({"s": "x"}, "one")),
+    case("managed fields cleared", ap({"s": "x"}, "one"), up({"metadata": {"managedFields": [{}]}}, "two", "merge"), up({"spec": {"s": "y"}}, "three", "merge"), ap({"i": 1}, "one")),
+    case("managed fields cleared conflict", ap({"s": "x"}, "one"), up({"metadata": {"managedFields": [{}]}}, "two", "merge"), ap({"s": "y"}, "one")),
+    case("managed fields edited", ap({"s": "x"}, "one"), up([{"op": "replace", "path": "/metadata/managedFields/0/manager", "value": "renamed"}], "two", "json"), ap({"s": "y"}, "one")),
+    case("managed fields emptied", ap({"s": "x"}, "one"), up({"metadata": {"managedFields": []}}, "two", "merge"), up({"metadata": {"managedFields": None}}, "two", "merge")),
+    case("managed fields broken", ap({"s": "x"}, "one"), up({"metadata": {"managedFields": [{"manager": "x", "operation": "Foo"}]}}, "two", "merge")),
+    case("managed fields in configuration", ap({"metadata": {"managedFields": []}}), ap({"metadata": {"managedFields": [{"manager": "x"}]}})),
+    case("undeclared field", ap({"foo": 1, "kl": [{"k": "a", "bar": 1}], "mm": {"k": {"bar": 1}}}), ap({"foo": 1}), ap({"kl": [{"k": "a", "bar": 1}]}), ap({"ports": [{"port": 1, "bar": 1}]})),
+    case("wrong types", ap({"s": 1}), ap({"o": "x"}), ap({"kl": {}}), ap({"al": "x"}), ap({"i": "x", "s": "x"}), ap({"io": True}), ap({"m": {"a": 1}})),
+    case("repeated keys", ap({"kl": [{"k": "a"}, {"k": "a"}]}), ap({"set": ["a", "a"]}), ap({"kl": [{"v": "a"}]}), ap({"ports": [{"name": "x"}]}), ap({"kl": ["x"]}), ap({"set": [{}]})),
+    case("repeated keys in live", up({"s": "x"}, "two", "create"), ap({"kl": [{"k": "a", "v": "1"}]})),
+    case("defaults are owned", up({"s": "x"}, "two", "create"), ap({"d": "ee"}), ap({"d": "dd"}), ap({}), ap({"d": "ee"}, force=True), ap({})),
+    case("default on apply", ap({"s": "x"}), ap({"d": "ee"}, "two"), ap({}, "two")),
+    case("kubectl migration", up({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{\"apiVersion\":\"golden.example.com/v1\",\"kind\":\"@KIND@\",\"metadata\":{\"annotations\":{},\"name\":\"a\"},\"spec\":{\"s\":\"x\"}}\n"}}, "spec": {"s": "x", "i": 1}}, "kubectl-client-side-apply", "create"),
+         ap({"s": "y"}, "kubectl"), ap({"s": "y", "i": 2}, "kubectl"), ap({"s": "z"}, "other")),
+    case("kubectl migration with drift", up({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{\"apiVersion\":\"golden.example.com/v1\",\"kind\":\"@KIND@\",\"metadata\":{\"annotations\":{},\"name\":\"a\"},\"spec\":{\"s\":\"x\"}}\n"}}, "spec": {"s": "x", "i": 1}}, "kubectl-client-side-apply", "create"),
+         up({"spec": {"s": "drift"}}, "someone", "merge"), ap({"s": "y"}, "kubectl")),
+    case("many updates", up({"m": {"k0": "0"}}, "m0", "create"), *[up({"spec": {"m": {f"k{i}": str(i)}}}, f"m{i}", "merge") for i in range(1, 14)]),
+    case("same manager updates", up({"s": "x"}, "two", "create"), up({"spec": {"i": 1}}, "two", "merge"), up({"spec": {"i": 1}}, "two", "merge"), up({"spec": {"s": None}}, "two", "merge")),
+    case("update of list entries", up({"kl": [{"k": "a", "v": "1"}, {"k": "b", "v": "1"}], "set": ["a", "b"], "al": ["a"]}, "one", "create"), up({"spec": {"kl": [{"k": "b", "v": "2", "o": {"a": "1"}}], "set": ["b", "c"], "al": ["a", "b"]}}, "two", "merge")),
+    case("update takes from applier", ap({"kl": [{"k": "a", "v": "1"}], "o": {"a": "1"}, "m": {"a": "1"}}, "one"), up({"spec": {"kl": [{"k": "a", "v": "2"}], "o": None, "m": {"a": "2"}}}, "two", "merge")),
+    case("apply over update takes both", up({"o": {"a": "1", "b": "2"}}, "two", "create"), ap({"o": {"a": "1"}}, "one"), ap({}, "one")),
+    case("reordered map list", ap({"kl": [{"k": "a"}, {"k": "b"}]}, "one"), ap({"kl": [{"k": "b"}, {"k": "a"}]}, "one"), up({"spec": {"kl": [{"k": "a"}, {"k": "b"}]}}, "two", "merge")),
+    case("reordered set", ap({"set": ["a", "b"]}, "one"), ap({"set": ["b", "a"]}, "one")),
+    case("different name", {"verb": "apply", "manager": "one", "body": {"spec": {"s": "x"}}}, {"verb": "merge", "manager": "one", "body": {"spec": {"s": {"a": 1}}}}),
+    case("json patch", up(EVERYTHING, "one", "create"), up([{"op": "remove", "path": "/spec/zzz"}], "two", "json"), up([{"op": "test", "path": "/spec/s", "value": "no"}], "two", "json"), up([{"op": "replace", "path": "/spec/zzz/y", "value": 1}], "two", "json"), up([{"op": "add", "path": "/spec/al/-", "value": "c"}], "two", "json"), up([{"op": "add", "path": "/spec/al/9", "value": "c"}], "two", "json"), up([{"op": "copy", "from": "/spec/zz", "path": "/spec/s"}], "two", "json"), up([{"op": "move", "from": "/spec/m/k", "path": "/spec/m/l"}], "two", "json"), up([{"op": "foo", "path": "/x"}], "two", "json"), up([{"op": "add"}], "two", "json"), up({"a": 1}, "two", "json"), up([{"op": "remove", "path": "/spec/al/7"}], "two", "json"), up([{"op": "test", "path": "/spec/zzz", "value": None}], "two", "json"), up([{"op": "replace", "path": "/metadata/labels/a", "value": "b"}], "two", "json"), up([{"op": "add", "path": "/metadata/labels/a", "value": "b"}], "two", "json")),
+]
+
+TABLE = [
+    {"name": "no columns", "columns": [], "object": {}},
+    {"name": "types", "columns": [
+        {"name": "S", "type": "string", "jsonPath": ".spec.s"}, {"name": "I", "type": "integer", "jsonPath": ".spec.i"}, {"name": "F", "type": "number", "jsonPath": ".spec.f"}, {"name": "B", "type": "boolean", "jsonPath": ".spec.b"}, {"name": "D", "type": "date", "jsonPath": ".spec.d"},
+        {"name": "SI", "type": "string", "jsonPath": ".spec.i"}, {"name": "SF", "type": "string", "jsonPath": ".spec.f"}, {"name": "SB", "type": "string", "jsonPath": ".spec.b"}, {"name": "SO", "type": "string", "jsonPath": ".spec.o"}, {"name": "SL", "type": "string", "jsonPath": ".spec.l"}, {"name": "SN", "type": "string", "jsonPath": ".spec.n"},
+        {"name": "IS", "type": "integer", "jsonPath": ".spec.s"}, {"name": "IF", "type": "integer", "jsonPath": ".spec.f"}, {"name": "BS", "type": "boolean", "jsonPath": ".spec.s"}, {"name": "DS", "type": "date", "jsonPath": ".spec.s"}, {"name": "DI", "type": "date", "jsonPath": ".spec.i"}, {"name": "NI", "type": "number", "jsonPath": ".spec.i"}, {"name": "NS", "type": "number", "jsonPath": ".spec.s"},
+        {"name": "missing", "type": "string", "jsonPath": ".spec.zzz"}, {"name": "p", "type": "string", "jsonPath": ".spec.s", "priority": 1, "description": "desc", "format": "byte"}],
+     "object": {"spec": {"s": "x", "i": 5, "f": 1.5, "b": True, "d": "2020-01-01T00:00:00Z", "o": {"b": 1, "a": "x"}, "l": [1, "a", None, {"c": 2}], "n": None}}},
+    {"name": "paths", "columns": [
+        {"name": "A", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}, {"name": "B", "type": "string", "jsonPath": ".status.conditions[?(@.type=='Ready')].status"}, {"name": "C", "type": "string", "jsonPath": ".metadata.labels.a\\.b/c"}, {"name": "D", "type": "string", "jsonPath": ".metadata.labels['a\\.b/c']"},
+        {"name": "E", "type": "string", "jsonPath": ".spec.l[0]"}, {"name": "F", "type": "string", "jsonPath": ".spec.l[-1]"}, {"name": "G", "type": "string", "jsonPath": ".spec.l[*]"}, {"name": "H", "type": "string", "jsonPath": ".spec.l[0:2]"}, {"name": "J", "type": "string", "jsonPath": "..type"},
+        {"name": "K", "type": "string", "jsonPath": ".status.conditions[*].type"}, {"name": "L", "type": "string", "jsonPath": ".status.conditions[?(@.n>1)].type"}, {"name": "M", "type": "string", "jsonPath": ".status.conditions[?(@.zz)].type"}, {"name": "N", "type": "string", "jsonPath": ".spec.l[9]"}, {"name": "O", "type": "string", "jsonPath": ".spec.l[0,2]"}, {"name": "P", "type": "integer", "jsonPath": ".spec.nums[*]"},
+        {"name": "Q", "type": "string", "jsonPath": ".status.conditions[?(@.type!=\"Ready\")].status"}, {"name": "R", "type": "string", "jsonPath": ".spec['o']['a']"}, {"name": "S", "type": "string", "jsonPath": ".spec['o','l']"}, {"name": "T", "type": "string", "jsonPath": ".spec.l.a"}, {"name": "U", "type": "string", "jsonPath": ".spec.s.a"}, {"name": "V", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        {"name": "W", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"None\")].status"}, {"name": "X", "type": "string", "jsonPath": ".status.none[?(@.type==\"None\")].status"}],
+     "object": {"metadata": {"labels": {"a.b/c": "label"}}, "spec": {"s": "x", "l": ["a", "b", "c"], "o": {"a": "1", "b": "2"}, "nums": [3, 4]}, "status": {"conditions": [{"type": "Ready", "status": "True", "n": 1}, {"type": "Other", "status": "False", "n": 2, "zz": True}]}}},
+]
