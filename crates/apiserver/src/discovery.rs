@@ -29,8 +29,16 @@ const ALL_VERBS: [&str; 8] = [
     "watch",
 ];
 /// The order in which a genuine server lists the verbs of custom kinds.
-const CUSTOM_VERBS: [&str; 8] =
-    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 const PART_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// `/version`
@@ -123,7 +131,11 @@ struct Part {
 }
 
 fn verbs(served: &Served) -> [&'static str; 8] {
-    if served.kind.is_custom() { CUSTOM_VERBS } else { ALL_VERBS }
+    if served.kind.is_custom() {
+        CUSTOM_VERBS
+    } else {
+        ALL_VERBS
+    }
 }
 
 fn parts(served: &Served) -> Vec<Part> {

@@ -202,14 +202,18 @@ impl Failure {
                 let _ = write!(message, "[{}]", many.join(", "));
             }
         }
-        Self::new(422, "Invalid", message).about(group, kind, name).with_causes(causes)
+        Self::new(422, "Invalid", message)
+            .about(group, kind, name)
+            .with_causes(causes)
     }
 
     /// Options of a request that contradict each other or mean nothing.
     pub(crate) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
         let texts: Vec<String> = causes.iter().map(Cause::text).collect();
         let message = format!("{kind}.meta.k8s.io \"\" is invalid: {}", texts.join(", "));
-        Self::new(422, "Invalid", message).about("meta.k8s.io", kind, "").with_causes(causes)
+        Self::new(422, "Invalid", message)
+            .about("meta.k8s.io", kind, "")
+            .with_causes(causes)
     }
 
     pub(crate) fn with_causes(mut self, causes: &[Cause]) -> Self {

@@ -132,10 +132,16 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
 pub(crate) fn validate_scale(object: &Value, paths: &ScalePaths) -> Vec<Cause> {
     let mut causes = Vec::new();
     for path in [&paths.replicas, &paths.status_replicas] {
-        let number = path.iter().try_fold(object, |value, field| value.get(field));
+        let number = path
+            .iter()
+            .try_fold(object, |value, field| value.get(field));
         if let Some(number) = number.filter(|n| n.as_i64().is_some_and(|n| n < 0)) {
             let field = format!(".{}", path.join("."));
-            causes.push(Cause::invalid(&field, number, "should be a non-negative integer"));
+            causes.push(Cause::invalid(
+                &field,
+                number,
+                "should be a non-negative integer",
+            ));
         }
     }
     causes
@@ -145,7 +151,12 @@ pub(crate) fn validate_scale(object: &Value, paths: &ScalePaths) -> Vec<Cause> {
 fn check_keys(object: &Value, fields: &[&str]) -> Vec<Cause> {
     let mut causes = Vec::new();
     for field in fields {
-        for key in object.get(*field).and_then(Value::as_object).into_iter().flatten().map(|e| e.0)
+        for key in object
+            .get(*field)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|e| e.0)
         {
             let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
             let why = if key.len() > 253 {
@@ -159,7 +170,11 @@ fn check_keys(object: &Value, fields: &[&str]) -> Vec<Cause> {
             } else {
                 continue;
             };
-            causes.push(Cause::invalid(&format!("{field}[{key}]"), &key.as_str().into(), why));
+            causes.push(Cause::invalid(
+                &format!("{field}[{key}]"),
+                &key.as_str().into(),
+                why,
+            ));
         }
     }
     causes

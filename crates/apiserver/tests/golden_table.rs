@@ -1,5 +1,12 @@
 //! Compares tables of custom kinds with those of a genuine API server (`golden/record.py`).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail"
+)]
+
 use std::path::PathBuf;
 
 use jiff::Timestamp;

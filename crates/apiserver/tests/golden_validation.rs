@@ -1,5 +1,12 @@
 //! Replays what a genuine API server answered to objects of custom kinds (`golden/record.py`).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail"
+)]
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

@@ -1,5 +1,12 @@
 //! The definitions that others publish parse, and their rules compile.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail"
+)]
+
 use std::path::PathBuf;
 
 use remuda_apiserver::schema::Structural;

@@ -184,7 +184,11 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
         }
         (other, _) => {
             let supported = ["Exact", "NotOlderThan", ""];
-            return Err(bad_match(Cause::unsupported(MATCH, &other.into(), &supported)));
+            return Err(bad_match(Cause::unsupported(
+                MATCH,
+                &other.into(),
+                &supported,
+            )));
         }
     };
     match exact {

@@ -77,7 +77,11 @@ pub(crate) async fn patch(call: &Call) -> Outcome<Response<Body>> {
             }
             let schema = call.served.version().schema.as_deref();
             let warn = |text| call.warn(text);
-            let writing = Writing { unconditional: true, patches: true, ..Writing::of(call, &warn) };
+            let writing = Writing {
+                unconditional: true,
+                patches: true,
+                ..Writing::of(call, &warn)
+            };
             let record = writing
                 .update(&call.key(), |live| patch.on(live, schema))
                 .await?;

@@ -25,7 +25,7 @@ pub fn json(live: &Value, patch: &Value) -> Result<Value, PatchError> {
         )));
     };
     if operations.len() > MAX_OPERATIONS {
-        return Err(PatchError::TooLarge(format!(
+        return Err(PatchError::Malformed(format!(
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
             operations.len()
         )));

@@ -18,8 +18,6 @@ pub use strategic::strategic;
 pub enum PatchError {
     /// The patch isn't well formed: answer 400 `BadRequest`.
     Malformed(String),
-    /// The patch has too many operations: answer 413 `RequestEntityTooLarge`.
-    TooLarge(String),
     /// The patch is well formed but doesn't fit the object: answer 422 `Invalid`.
     Unprocessable(String),
 }
@@ -27,9 +25,7 @@ pub enum PatchError {
 impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(message) | Self::TooLarge(message) | Self::Unprocessable(message) => {
-                f.write_str(message)
-            }
+            Self::Malformed(message) | Self::Unprocessable(message) => f.write_str(message),
         }
     }
 }

@@ -50,7 +50,10 @@ impl Options {
             Method::DELETE => "DeleteOptions",
             _ => "ListOptions",
         };
-        let mut options = Self { kind, ..Self::default() };
+        let mut options = Self {
+            kind,
+            ..Self::default()
+        };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             options.set(&name, &value)?;
         }

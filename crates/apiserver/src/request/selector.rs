@@ -27,9 +27,8 @@ enum Test {
 impl LabelSelector {
     /// Parses the text of a `labelSelector` option.
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
-        let failed = |why: &str| {
-            Failure::bad_request(format!("unable to parse requirement: {why}"))
-        };
+        let failed =
+            |why: &str| Failure::bad_request(format!("unable to parse requirement: {why}"));
         let mut requirements = Vec::new();
         for part in split(text) {
             if !part.is_empty() {

@@ -185,7 +185,10 @@ impl ApiServer {
     /// Closes the store: later writes fail, those under way are finished, the file can be opened
     /// again. Without it the store closes when the last clone, instance, router and client of the
     /// server is gone, which may take a moment longer than the last `drop` in sight.
-    #[expect(clippy::unused_async, reason = "closing may come to wait without the signature changing")]
+    #[expect(
+        clippy::unused_async,
+        reason = "closing may come to wait without the signature changing"
+    )]
     pub async fn close(self) {
         let writer = self.inner.store.writer();
         // One commit at most: short enough to hold a worker, and free of threads in memory mode.

@@ -100,7 +100,9 @@ impl Disk {
         };
         let mut builder = Database::builder();
         // Everything is read anyway, and a plain open may panic on a file that someone altered.
-        builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
+        builder
+            .set_cache_size(CACHE_BYTES)
+            .set_check_integrity_on_open(true);
         let database = match length {
             None => builder
                 .create(&path)

@@ -105,7 +105,10 @@ struct JobChange {
 
 impl Writer {
     pub(crate) fn in_memory() -> Self {
-        Self { shared: Arc::new(Shared::new(Road::Memory, 0)), thread: Mutex::new(None) }
+        Self {
+            shared: Arc::new(Shared::new(Road::Memory, 0)),
+            thread: Mutex::new(None),
+        }
     }
 
     /// Starts the thread that owns the disk.
@@ -119,7 +122,10 @@ impl Writer {
                 .spawn(move || run(&disk, &receiver, &shared))
                 .expect("the machine can start one more thread")
         };
-        Self { shared, thread: Mutex::new(Some(thread)) }
+        Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -233,8 +239,15 @@ impl Writer {
         let kept = (event.change != Change::Deleted).then(|| record.clone());
         let place = (space.name().clone(), key.clone());
         state.pending.insert(place, (revision, kept));
-        let change = JobChange { space: space.clone(), key: key.clone(), event };
-        let job = Job { change: Some(change), done };
+        let change = JobChange {
+            space: space.clone(),
+            key: key.clone(),
+            event,
+        };
+        let job = Job {
+            change: Some(change),
+            done,
+        };
         let sent = match &state.road {
             Road::Disk(queue) => queue.send(job).is_ok(),
             Road::Memory | Road::Closed => false,
@@ -249,7 +262,9 @@ impl Writer {
 
 impl Shared {
     fn new(road: Road, revision: u64) -> Self {
-        Self { state: Mutex::new(State::new(road, revision)) }
+        Self {
+            state: Mutex::new(State::new(road, revision)),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -282,7 +297,12 @@ impl Shared {
 
 impl State {
     fn new(road: Road, revision: u64) -> Self {
-        Self { road, revision, pending: HashMap::new(), failed: None }
+        Self {
+            road,
+            revision,
+            pending: HashMap::new(),
+            failed: None,
+        }
     }
 
     fn latest(&self, space: &Space, key: &Key) -> Option<Arc<Record>> {

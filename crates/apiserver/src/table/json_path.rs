@@ -17,7 +17,7 @@ pub struct JsonPath {
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Field(String),
-    Fields(Vec<String>),
+    Union(Vec<Step>),
     Index(i64),
     Slice(Option<i64>, Option<i64>, i64),
     Wildcard,
@@ -162,14 +162,13 @@ fn bracket(inner: &str) -> Option<Step> {
     {
         return filter_step(filter.trim());
     }
+    let parts = split_quoted(inner);
+    if parts.len() > 1 {
+        let steps: Option<Vec<Step>> = parts.into_iter().map(|part| bracket(part.trim())).collect();
+        return steps.map(Step::Union);
+    }
     if inner.starts_with(['\'', '"']) {
-        let names: Option<Vec<String>> = split_quoted(inner).into_iter().map(unquoted).collect();
-        let mut names = names?;
-        return if names.len() == 1 {
-            names.pop().map(Step::Field)
-        } else {
-            Some(Step::Fields(names))
-        };
+        return unquoted(inner).map(Step::Field);
     }
     if inner.contains(':') {
         let mut parts = inner.splitn(3, ':');
@@ -268,7 +267,7 @@ fn walk<'a>(steps: &[Step], root: &'a Value) -> Vec<&'a Value> {
 fn apply<'a>(step: &Step, value: &'a Value, out: &mut Vec<&'a Value>) {
     match step {
         Step::Field(name) => out.extend(value.get(name)),
-        Step::Fields(names) => out.extend(names.iter().filter_map(|name| value.get(name))),
+        Step::Union(steps) => steps.iter().for_each(|step| apply(step, value, out)),
         Step::Index(index) => out.extend(value.as_array().and_then(|list| {
             let place = if *index < 0 {
                 i64::try_from(list.len()).ok()? + index

@@ -268,8 +268,8 @@ def main():
     for topic in sys.argv[1:] or ["validation", "definition", "apply", "table"]:
         recorded = globals()[f"record_{topic}"](server)
         with open(os.path.join(HERE, f"{topic}.json"), "w") as file:
-            json.dump(recorded, file, indent=1, sort_keys=True)
-            file.write("\n")
+            lines = [json.dumps(case, sort_keys=True) for case in recorded]
+            file.write("[\n" + ",\n".join(lines) + "\n]\n")
         print(topic, len(recorded), "cases")
 
 

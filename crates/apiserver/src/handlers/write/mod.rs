@@ -292,7 +292,11 @@ impl<'a> Writing<'a> {
         let Some(schema) = &version.schema else {
             return Ok(());
         };
-        let sent = if self.patches { new.clone() } else { Value::Null };
+        let sent = if self.patches {
+            new.clone()
+        } else {
+            Value::Null
+        };
         let unknown = schema::prune(new, schema);
         match self.field_validation {
             FieldValidation::Ignore => {}
@@ -309,8 +313,10 @@ impl<'a> Writing<'a> {
 
     /// The refusal of unknown fields; a patch is refused as a field of its own.
     fn strict_failure(&self, unknown: &[String], sent: &Value) -> Failure {
-        let list: Vec<String> =
-            unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        let list: Vec<String> = unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect();
         let why = format!("strict decoding error: {}", list.join(", "));
         if self.patches {
             let value = Value::String(sent.to_string());

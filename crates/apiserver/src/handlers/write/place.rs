@@ -152,7 +152,12 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
         }
         let cause = Cause::invalid("kind", &given.into(), &format!("must be {kind}"));
         let name = object::name(new);
-        return Err(Failure::invalid_as(&served.kind.group, given, name, &[cause]));
+        return Err(Failure::invalid_as(
+            &served.kind.group,
+            given,
+            name,
+            &[cause],
+        ));
     }
     new["apiVersion"] = api_version.into();
     new["kind"] = kind.as_str().into();
