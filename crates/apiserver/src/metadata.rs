@@ -65,28 +65,30 @@ fn path_segment_problem(text: &str) -> Option<String> {
     Some(format!("may not contain '{bad}'"))
 }
 
-/// Why a text is no label key.
-pub(crate) fn label_key_problem(key: &str) -> Option<String> {
+/// Everything that keeps a text from being a label key.
+pub(crate) fn label_key_problems(key: &str) -> Vec<String> {
+    let mut problems = Vec::new();
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
     };
-    if let Some(prefix) = prefix {
-        if prefix.is_empty() {
-            return Some("prefix part must be non-empty".into());
+    match prefix {
+        Some("") => problems.push("prefix part must be non-empty".into()),
+        Some(prefix) => {
+            problems.extend(subdomain_problem(prefix).map(|why| format!("prefix part {why}")));
         }
-        if let Some(why) = subdomain_problem(prefix) {
-            return Some(format!("prefix part {why}"));
-        }
+        None => {}
     }
     if name.is_empty() {
-        return Some("name part must be non-empty".into());
-    }
-    if name.len() > 63 {
-        return Some("name part must be no more than 63 characters".into());
+        problems.push("name part must be non-empty".into());
+    } else if name.len() > 63 {
+        problems.push("name part must be no more than 63 characters".into());
     }
     let inner = |b: u8| matches!(b, b'-' | b'_' | b'.');
-    (!is_word(name, inner, |b| b.is_ascii_alphanumeric())).then(|| QUALIFIED.into())
+    if !is_word(name, inner, |b| b.is_ascii_alphanumeric()) {
+        problems.push(QUALIFIED.into());
+    }
+    problems
 }
 
 /// Why a text is no label value.
@@ -108,9 +110,73 @@ pub(crate) fn name_problem(kind: &Kind, name: &str) -> Option<String> {
     }
 }
 
+/// Why metadata cannot be read at all, in the words of Go's decoder.
+pub(crate) fn decode_problem(object: &Value) -> Option<String> {
+    let wrong = |value: &Value, field: &str, wanted: &str| {
+        let found = match value {
+            Value::Null => return None,
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        Some(format!(
+            "json: cannot unmarshal {found} into Go struct field ObjectMeta.{field} of type \
+             {wanted}"
+        ))
+    };
+    let meta = object.get("metadata")?;
+    for field in [
+        "name",
+        "generateName",
+        "namespace",
+        "uid",
+        "resourceVersion",
+    ] {
+        let Some(value) = meta.get(field).filter(|value| !value.is_string()) else {
+            continue;
+        };
+        if let Some(problem) = wrong(value, field, "string") {
+            return Some(problem);
+        }
+    }
+    for field in ["labels", "annotations"] {
+        let Some(value) = meta.get(field) else {
+            continue;
+        };
+        let Value::Object(map) = value else {
+            return wrong(value, field, "map[string]string");
+        };
+        if let Some(value) = map.values().find(|value| !value.is_string()) {
+            return wrong(value, field, "string");
+        }
+    }
+    let finalizers = meta.get("finalizers")?;
+    match finalizers {
+        Value::Array(list) => list
+            .iter()
+            .find(|f| !f.is_string())
+            .and_then(|f| wrong(f, "finalizers", "string")),
+        other => wrong(other, "finalizers", "[]string"),
+    }
+}
+
 /// Everything that is wrong with the metadata of an object that is about to be stored.
 pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
+    let prefix = object::meta_str(object, "generateName");
+    if !prefix.is_empty() {
+        // A dash at the end is followed by the suffix.
+        let masked = prefix.strip_suffix('-').map(|head| format!("{head}a"));
+        if let Some(why) = name_problem(kind, masked.as_deref().unwrap_or(prefix)) {
+            causes.push(Cause::invalid(
+                "metadata.generateName",
+                &prefix.into(),
+                &why,
+            ));
+        }
+    }
     let name = object::name(object);
     if name.is_empty() {
         causes.push(Cause::required(
@@ -121,40 +187,25 @@ pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
         causes.push(Cause::invalid("metadata.name", &name.into(), &why));
     }
     let map = |field: &str| object::at(object, &["metadata", field]).and_then(Value::as_object);
+    let keys = |causes: &mut Vec<Cause>, field: &str, key: &str, text: &str| {
+        let path = format!("metadata.{field}");
+        let problems = label_key_problems(key);
+        causes.extend(
+            problems
+                .iter()
+                .map(|why| Cause::invalid(&path, &text.into(), why)),
+        );
+    };
     for (key, value) in map("labels").into_iter().flatten() {
-        if let Some(why) = label_key_problem(key) {
-            causes.push(Cause::invalid(
-                "metadata.labels",
-                &key.as_str().into(),
-                &why,
-            ));
-        }
-        match value.as_str() {
-            Some(text) => {
-                if let Some(why) = label_value_problem(text) {
-                    causes.push(Cause::invalid("metadata.labels", value, &why));
-                }
-            }
-            None => causes.push(Cause::invalid("metadata.labels", value, "must be a string")),
+        keys(&mut causes, "labels", key, key);
+        if let Some(why) = value.as_str().and_then(label_value_problem) {
+            causes.push(Cause::invalid("metadata.labels", value, &why));
         }
     }
     let mut bytes = 0;
     for (key, value) in map("annotations").into_iter().flatten() {
-        if let Some(why) = label_key_problem(&key.to_ascii_lowercase()) {
-            causes.push(Cause::invalid(
-                "metadata.annotations",
-                &key.as_str().into(),
-                &why,
-            ));
-        }
+        keys(&mut causes, "annotations", &key.to_ascii_lowercase(), key);
         bytes += key.len() + value.as_str().map_or(0, str::len);
-        if !value.is_string() {
-            causes.push(Cause::invalid(
-                "metadata.annotations",
-                value,
-                "must be a string",
-            ));
-        }
     }
     if bytes > ANNOTATIONS {
         let message = format!("Too long: may not be more than {ANNOTATIONS} bytes");
@@ -165,13 +216,7 @@ pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
         ));
     }
     for finalizer in object::finalizers(object) {
-        if let Some(why) = label_key_problem(finalizer) {
-            causes.push(Cause::invalid(
-                "metadata.finalizers",
-                &finalizer.into(),
-                &why,
-            ));
-        }
+        keys(&mut causes, "finalizers", finalizer, finalizer);
     }
     causes.extend(validate_owners(object));
     causes

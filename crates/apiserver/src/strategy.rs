@@ -110,7 +110,7 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
             causes.extend(check_keys(object, &["data", "binaryData"]));
             causes.extend(old.and_then(|old| immutable(object, old, &["data", "binaryData"])));
         }
-        Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object)),
+        Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object, old)),
         Behaviour::Lease => {
             for (field, least, why) in [
                 ("leaseDurationSeconds", 1, "must be greater than 0"),

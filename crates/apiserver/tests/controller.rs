@@ -1,4 +1,5 @@
 //! Real `kube` clients, watchers and controllers over the router, in virtual time.
+#![allow(clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +18,14 @@ mod widget;
 use widget::{Widget, install};
 
 fn server() -> ApiServer {
-    let epoch = "2026-01-01T00:00:00Z".parse().unwrap();
+    let epoch = "2026-01-01T00:00:00Z"
+        .parse()
+        .expect("valid by construction");
     ApiServer::builder()
         .clock(Arc::new(TokioClock::starting_at(epoch)))
         .seed(7)
         .build()
-        .unwrap()
+        .expect("valid by construction")
 }
 
 fn client(server: &ApiServer) -> Client {
@@ -30,7 +33,8 @@ fn client(server: &ApiServer) -> Client {
 }
 
 fn config_map(name: &str) -> ConfigMap {
-    serde_json::from_value(json!({"metadata": {"name": name}, "data": {"a": "1"}})).unwrap()
+    serde_json::from_value(json!({"metadata": {"name": name}, "data": {"a": "1"}}))
+        .expect("valid by construction")
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,7 +53,7 @@ async fn a_controller_reconciles_every_object_and_its_requeues_run_in_virtual_ti
     let passes = Arc::new(AtomicUsize::new(0));
     let reconcile = |_: Arc<Widget>, passes: Arc<AtomicUsize>| async move {
         passes.fetch_add(1, Ordering::SeqCst);
-        Ok::<_, std::io::Error>(Action::requeue(Duration::from_secs(600)))
+        Ok::<_, std::io::Error>(Action::requeue(Duration::from_mins(10)))
     };
     let run = Controller::new(widgets, watcher::Config::default())
         .run(

@@ -33,9 +33,12 @@ impl Definition {
         }
     }
 
-    /// Everything that is wrong with a definition.
-    pub(crate) fn validate(crd: &Value) -> Vec<Cause> {
-        let mut causes = Vec::new();
+    /// Everything that is wrong with a definition, or with its change.
+    pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut causes = match old {
+            Some(old) => validate_change(crd, old),
+            None => validate_name(crd).into_iter().collect(),
+        };
         let spec = |field: &str| text(crd, &["spec", field]);
         let names = |field: &str| text(crd, &["spec", "names", field]);
         for field in ["plural", "singular", "kind", "listKind"] {
@@ -49,11 +52,6 @@ impl Definition {
             let value = spec("group").into();
             let detail = "should be a domain with at least one dot";
             causes.push(Cause::invalid("spec.group", &value, detail));
-        }
-        let wanted = format!("{}.{}", names("plural"), spec("group"));
-        if name(crd) != wanted {
-            let detail = "must be spec.names.plural+\".\"+spec.group";
-            causes.push(Cause::invalid("metadata.name", &name(crd).into(), detail));
         }
         match spec("scope") {
             "Cluster" | "Namespaced" => {}
@@ -78,6 +76,57 @@ fn flag(value: &Value, field: &str) -> bool {
     value.get(field).and_then(Value::as_bool).unwrap_or(false)
 }
 
+fn validate_name(crd: &Value) -> Option<Cause> {
+    let (plural, group) = (
+        text(crd, &["spec", "names", "plural"]),
+        text(crd, &["spec", "group"]),
+    );
+    if name(crd) == format!("{plural}.{group}") {
+        return None;
+    }
+    let detail = "must be spec.names.plural+\".\"+spec.group";
+    Some(Cause::invalid("metadata.name", &name(crd).into(), detail))
+}
+
+/// What an established definition may not change, and the versions it must keep.
+fn validate_change(crd: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for path in [
+        &["spec", "group"][..],
+        &["spec", "scope"],
+        &["spec", "names", "plural"],
+    ] {
+        let (new, old) = (text(crd, path), text(old, path));
+        if new != old {
+            causes.push(Cause::invalid(
+                &path.join("."),
+                &new.into(),
+                "field is immutable",
+            ));
+        }
+    }
+    let stored = at(crd, &["status", "storedVersions"]).and_then(Value::as_array);
+    for (index, stored) in stored.into_iter().flatten().enumerate() {
+        if !versions(crd)
+            .iter()
+            .any(|version| version.get("name") == Some(stored))
+        {
+            let name = stored.as_str().unwrap_or_default();
+            let detail = format!(
+                "missing from spec.versions; {name} was previously a storage version, and must \
+                 remain in spec.versions until a storage migration ensures no data remains \
+                 persisted in {name} and removes {name} from status.storedVersions"
+            );
+            causes.push(Cause::invalid(
+                &format!("status.storedVersions[{index}]"),
+                stored,
+                &detail,
+            ));
+        }
+    }
+    causes
+}
+
 fn validate_versions(crd: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let storage = versions(crd).iter().filter(|v| flag(v, "storage")).count();
@@ -90,15 +139,22 @@ fn validate_versions(crd: &Value) -> Vec<Cause> {
         let path = format!("spec.versions[{index}]");
         let Some(schema) = at(version, &["schema", "openAPIV3Schema"]) else {
             let path = format!("{path}.schema.openAPIV3Schema");
-            causes.push(Cause::required(&path, "schemas are required"));
+            causes.push(Cause::required(&path, ""));
             continue;
         };
-        if let Err(errors) = Structural::parse(schema) {
-            causes.extend(errors.iter().map(|error| {
-                let mut cause = Cause::from(error);
-                cause.field = format!("{path}.schema.openAPIV3Schema.{}", cause.field);
-                cause
-            }));
+        // One schema for all versions is what Kubernetes keeps, and names, in one place.
+        let shared = versions(crd)
+            .iter()
+            .all(|other| other.get("schema") == version.get("schema"));
+        let place = if shared {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("{path}.schema.openAPIV3Schema")
+        };
+        if (!shared || index == 0)
+            && let Err(errors) = Structural::parse_at(schema, &place)
+        {
+            causes.extend(errors.iter().map(Cause::from));
         }
         for (field, required) in [
             ("specReplicasPath", ".spec."),

@@ -193,7 +193,7 @@ fn requirement(part: &str) -> Result<Requirement, String> {
 }
 
 fn valid_key(key: &str) -> Result<String, String> {
-    match crate::metadata::label_key_problem(key) {
+    match crate::metadata::label_key_problems(key).first() {
         None => Ok(key.to_owned()),
         Some(why) => Err(format!("key: Invalid value: {key:?}: {why}")),
     }

@@ -54,5 +54,5 @@ pub(crate) async fn install(client: &Client) {
     definitions
         .create(&PostParams::default(), &Widget::crd())
         .await
-        .unwrap();
+        .expect("the definition is taken");
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Writing;
+use crate::metadata;
 use crate::object::{self, meta_mut};
 use crate::registry::{NAMESPACE_SHELF, Served};
 use crate::status_error::{Cause, Failure, Outcome};
@@ -141,7 +142,19 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
              ({api_version})"
         )));
     }
+    if let Some(problem) = metadata::decode_problem(new) {
+        let version = &served.version().name;
+        return Err(Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
+        )));
+    }
     let given = object::text(new, &["kind"]);
+    if given.is_empty() && served.kind.is_custom() {
+        return Err(Failure::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is \
+             missing in '{new}'"
+        )));
+    }
     if !given.is_empty() && given != kind {
         if !served.kind.is_custom() {
             let message = format!(
