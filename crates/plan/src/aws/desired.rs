@@ -242,47 +242,15 @@ fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desire
         &inputs.machinepool_name,
         context.installation,
     );
-    let capacity = capacity::capacity(inputs.replicas, inputs.autoscaling);
-    let has_policy = inputs.autoscaling.enabled && vars.autoscaler == "native";
     let namespace = &inputs.captf_object.namespace;
     Desired {
-        group: GroupSpec {
-            name: names::group(namespace, &inputs.machinepool_name),
-            min_size: capacity.min,
-            max_size: capacity.max,
-            desired_capacity: capacity.initial,
-            fixed: capacity.fixed,
-            subnets: zones.subnets,
-            capacity_rebalance: vars.spot,
-            tags: tags.group,
-            cpu_target_percent: has_policy.then_some(vars.autoscaling_target_cpu_percent),
-        },
-        template: TemplateData {
-            image_id: String::new(),
-            instance_type: vars.instance_type,
-            key_name: vars.ssh_key_name.filter(|name| !name.is_empty()),
-            user_data,
-            instance_profile: exports.worker_instance_profile,
-            root_device_name: vars.machine_image.root_device_name,
-            root_volume_size_gib: vars.root_volume_size_gib,
-            root_volume_type: vars.root_volume_type,
-            root_volume_kms_key_id: vars.root_volume_kms_key_id,
-            metadata_hop_limit: vars.instance_metadata_hop_limit,
-            associate_public_ip: vars.public_ip,
-            security_groups: exports
-                .worker_security_groups
-                .into_iter()
-                .chain(vars.additional_security_group_ids)
-                .collect(),
-            spot: vars.spot,
-            instance_tags: tags.instance,
-            network_interface_tags: tags.base.clone(),
-        },
-        template_tags: tags.base,
+        region: exports.region.clone(),
+        group: group_spec(inputs, &vars, zones.subnets, tags.group),
+        template_tags: tags.base.clone(),
         template_description: names::template_description(namespace, &inputs.machinepool_name),
         image,
         payload: PayloadSpec {
-            bucket: exports.bootstrap_bucket,
+            bucket: exports.bootstrap_bucket.clone(),
             key: names::payload_key(&inputs.machinepool_name),
             body: payload.body,
             sha256: payload.sha256,
@@ -290,15 +258,66 @@ fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desire
         },
         roll_key: RollKey {
             kubernetes_version: inputs.kubernetes_version.clone(),
-            image_id: vars.machine_image.id,
+            image_id: vars.machine_image.id.clone(),
         },
         refresh_warmup_seconds: u32::try_from(vars.rollout_instance_warmup_seconds)
             .unwrap_or(u32::MAX),
-        region: exports.region,
         inherited_zones: zones.inherited,
         requested_zones: zones.requested,
-        zone_subnets: exports.zone_subnets,
+        zone_subnets: exports.zone_subnets.clone(),
+        template: template_data(vars, exports, user_data, tags.instance, tags.base),
         dropped_node_labels: dropped,
+    }
+}
+
+fn group_spec(
+    inputs: &Inputs,
+    vars: &Vars,
+    subnets: BTreeSet<String>,
+    tags: BTreeMap<String, String>,
+) -> GroupSpec {
+    let capacity = capacity::capacity(inputs.replicas, inputs.autoscaling);
+    let has_policy = inputs.autoscaling.enabled && vars.autoscaler == "native";
+    GroupSpec {
+        name: names::group(&inputs.captf_object.namespace, &inputs.machinepool_name),
+        min_size: capacity.min,
+        max_size: capacity.max,
+        desired_capacity: capacity.initial,
+        fixed: capacity.fixed,
+        subnets,
+        capacity_rebalance: vars.spot,
+        tags,
+        cpu_target_percent: has_policy.then_some(vars.autoscaling_target_cpu_percent),
+    }
+}
+
+fn template_data(
+    vars: Vars,
+    exports: Exports,
+    user_data: String,
+    instance_tags: BTreeMap<String, String>,
+    network_interface_tags: BTreeMap<String, String>,
+) -> TemplateData {
+    TemplateData {
+        image_id: String::new(),
+        instance_type: vars.instance_type,
+        key_name: vars.ssh_key_name.filter(|name| !name.is_empty()),
+        user_data,
+        instance_profile: exports.worker_instance_profile,
+        root_device_name: vars.machine_image.root_device_name,
+        root_volume_size_gib: vars.root_volume_size_gib,
+        root_volume_type: vars.root_volume_type,
+        root_volume_kms_key_id: vars.root_volume_kms_key_id,
+        metadata_hop_limit: vars.instance_metadata_hop_limit,
+        associate_public_ip: vars.public_ip,
+        security_groups: exports
+            .worker_security_groups
+            .into_iter()
+            .chain(vars.additional_security_group_ids)
+            .collect(),
+        spot: vars.spot,
+        instance_tags,
+        network_interface_tags,
     }
 }
 

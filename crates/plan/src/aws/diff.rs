@@ -16,7 +16,7 @@ use super::{
     roll::{self, Roll},
     scene::{Scene, look, need, preconditions},
     steps::{Call, Steps, field},
-    template,
+    tagging, template,
 };
 use crate::{
     driver::PoolContext,
@@ -184,8 +184,8 @@ fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group) -> String {
     let spec = &desired.group;
     let group_template = group.template_name.as_deref();
     let current = group_template.and_then(|name| scene.templates.get(name).copied());
-    let former = group::formerly_set(current);
-    group::tag(steps, spec, group, &former);
+    let former = tagging::formerly_set(current);
+    tagging::tag_group(steps, spec, group, &former);
 
     let roll = roll::decide(&steps.record, group_template, &desired.roll_key);
     let used = scene.choose_template(steps, &roll, current, &former);

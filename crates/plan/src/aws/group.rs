@@ -1,6 +1,6 @@
-//! The group's fields, tags, processes and CPU policy (AWS document 4.4 to 4.6, 5.1).
+//! The group's fields, processes and CPU policy (AWS document 4.4 to 4.6, 5.1).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,8 @@ use super::{
     action::{Action, GroupUpdate},
     desired::GroupSpec,
     limits, names,
-    observed::{Group, Policy, Template},
+    observed::{Group, Policy},
     steps::{Call, Steps, arrow, field},
-    tags,
 };
 use crate::pool::action::{ChangeKind, Effect, FieldChange};
 
@@ -221,146 +220,9 @@ fn settings(draft: &mut Draft, spec: &GroupSpec, group: &Group) {
     }
 }
 
-/// Tag keys that an earlier apply set, as its launch template tells: nobody else writes there.
-pub fn formerly_set(template: Option<&Template>) -> BTreeSet<String> {
-    template
-        .and_then(|template| template.data.as_ref())
-        .map(|data| data.network_interface_tags.keys().cloned().collect())
-        .unwrap_or_default()
-}
-
-/// Keys to remove: found, not wanted, and ours by an earlier apply or by their prefix. Tags that
-/// others put are left alone.
-pub fn stale_keys<'a>(
-    found: impl Iterator<Item = &'a String>,
-    wanted: &BTreeMap<String, String>,
-    former: &BTreeSet<String>,
-) -> BTreeSet<String> {
-    found
-        .filter(|key| !wanted.contains_key(*key))
-        .filter(|key| {
-            former.contains(*key)
-                || key.starts_with(tags::CAPTF_PREFIX)
-                || key.starts_with(tags::CLUSTER_PREFIX)
-        })
-        .cloned()
-        .collect()
-}
-
-/// Tags of the group: what is missing, different or propagates is set; what is stale goes.
-pub fn tag(steps: &mut Steps<'_>, spec: &GroupSpec, group: &Group, former: &BTreeSet<String>) {
-    let missing: BTreeMap<String, String> = spec
-        .tags
-        .iter()
-        .filter(|(key, value)| group.tags.get(*key) != Some(&((*value).clone(), false)))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    if !missing.is_empty() {
-        let changes = missing
-            .iter()
-            .map(|(key, value)| {
-                let old = group.tags.get(key).map(|(old, _)| old.clone());
-                field(&format!("tags[{key}]"), old, value.clone())
-            })
-            .collect();
-        steps.call(
-            Call::new(
-                Action::TagGroup {
-                    group: spec.name.clone(),
-                    tags: missing.clone(),
-                },
-                ChangeKind::Update,
-                object(&spec.name),
-                format!("tags {}", joined(missing.keys())),
-            )
-            .changes(changes),
-        );
-    }
-    let stale = stale_keys(group.tags.keys(), &spec.tags, former);
-    if !stale.is_empty() {
-        let changes = stale
-            .iter()
-            .map(|key| {
-                let old = group.tags.get(key).map(|(old, _)| old.clone());
-                field(&format!("tags[{key}]"), old, Value::Null)
-            })
-            .collect();
-        steps.call(
-            Call::new(
-                Action::UntagGroup {
-                    group: spec.name.clone(),
-                    keys: stale.clone(),
-                },
-                ChangeKind::Update,
-                object(&spec.name),
-                format!("tags no longer wanted: {}", joined(stale.iter())),
-            )
-            .changes(changes),
-        );
-    }
-}
-
-/// Tags of the template object, in the same way.
-pub fn tag_template(
-    steps: &mut Steps<'_>,
-    wanted: &BTreeMap<String, String>,
-    template: &Template,
-    former: &BTreeSet<String>,
-) {
-    let missing: BTreeMap<String, String> = wanted
-        .iter()
-        .filter(|(key, value)| template.tags.get(*key) != Some(*value))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    let name = super::template::object(&template.name);
-    if !missing.is_empty() {
-        let changes = missing
-            .iter()
-            .map(|(key, value)| {
-                let old = template.tags.get(key).cloned();
-                field(&format!("tags[{key}]"), old, value.clone())
-            })
-            .collect();
-        steps.call(
-            Call::new(
-                Action::TagTemplate {
-                    id: template.id.clone(),
-                    tags: missing.clone(),
-                },
-                ChangeKind::Update,
-                name.clone(),
-                format!("tags {}", joined(missing.keys())),
-            )
-            .changes(changes),
-        );
-    }
-    let stale = stale_keys(template.tags.keys(), wanted, former);
-    if !stale.is_empty() {
-        let changes = stale
-            .iter()
-            .map(|key| {
-                let old = template.tags.get(key).cloned();
-                field(&format!("tags[{key}]"), old, Value::Null)
-            })
-            .collect();
-        steps.call(
-            Call::new(
-                Action::UntagTemplate {
-                    id: template.id.clone(),
-                    keys: stale.clone(),
-                },
-                ChangeKind::Update,
-                name,
-                format!("tags no longer wanted: {}", joined(stale.iter())),
-            )
-            .changes(changes),
-        );
-    }
-}
-
-fn joined<'a>(keys: impl Iterator<Item = &'a String>) -> String {
-    let keys: Vec<&str> = keys.map(String::as_str).collect();
-    keys.join(", ")
+fn names_of(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.join(", ")
 }
 
 /// Exactly AZRebalance is suspended.
@@ -397,10 +259,7 @@ pub fn processes(steps: &mut Steps<'_>, spec: &GroupSpec, suspended: &BTreeSet<S
                 },
                 ChangeKind::Update,
                 object(&spec.name),
-                format!(
-                    "only AZRebalance is suspended, not {}",
-                    joined(extra.iter())
-                ),
+                format!("only AZRebalance is suspended, not {}", names_of(&extra)),
             )
             .changes(change()),
         );

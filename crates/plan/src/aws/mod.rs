@@ -16,7 +16,8 @@
 //! | `ownership` | whose a found group or template is |
 //! | `remembered` | the driver's record: kept, or rebuilt when it is lost |
 //! | `template` | which launch template a pool uses, and how its data is compared |
-//! | `group` | the group's fields, tags, processes and policy |
+//! | `tagging` | tags of an existing group and template |
+//! | `group` | the group's fields, processes and policy |
 //! | `roll` | replacing running members: when, how, resume after a crash |
 //! | `scene` | what a plan looks at |
 //! | `steps` | collecting steps and record writes in order |
@@ -44,6 +45,7 @@ pub mod remembered;
 pub mod roll;
 mod scene;
 pub mod steps;
+pub mod tagging;
 pub mod tags;
 pub mod teardown;
 pub mod template;

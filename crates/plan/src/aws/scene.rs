@@ -10,7 +10,7 @@ use super::{
     remembered::{Remembered, aws_record},
     roll::{self, Roll, Standing},
     steps::Steps,
-    template,
+    tagging, template,
 };
 use crate::{
     driver::PoolContext,
@@ -207,7 +207,7 @@ impl Scene<'_> {
         found: &Template,
         former: &BTreeSet<String>,
     ) -> String {
-        group::tag_template(steps, &self.desired.template_tags, found, former);
+        tagging::tag_template(steps, &self.desired.template_tags, found, former);
         let known_hash = (steps.record.template_name.as_ref() == Some(&found.name))
             .then(|| steps.record.template_data_hash.clone())
             .flatten();

@@ -204,7 +204,7 @@ impl Demo {
     pub(crate) fn remembered(&self) -> AwsRecord {
         match &self.record.as_ref().expect("a record was written").driver {
             DriverRecord::Aws(record) => record.clone(),
-            DriverRecord::None => panic!("the driver has written"),
+            DriverRecord::None => unreachable!("the driver has written"),
         }
     }
 }
