@@ -7,8 +7,10 @@ use crate::object::{self, at, text};
 use crate::request::selector::LabelSelector;
 use crate::status_error::{Cause, Failure, Outcome};
 
-const PODS: &str = "pods";
-const BUDGETS: &str = "poddisruptionbudgets.policy";
+/// The shelf of pods.
+pub(crate) const PODS: &str = "pods";
+/// The shelf of budgets.
+pub(crate) const BUDGETS: &str = "poddisruptionbudgets.policy";
 
 /// Where a budget stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

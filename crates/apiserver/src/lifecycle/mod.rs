@@ -1,10 +1,13 @@
 //! The loop of an instance: what Kubernetes leaves to its controllers, as far as the API itself
-//! depends on it. Owner references, the end of a namespace, the end of a definition.
+//! depends on it. Owner references, the end of a namespace, the end of a definition, the status of
+//! disruption budgets, the age of events.
 //!
 //! In: the feed of committed changes. Out: writes on the same road that clients use. The loop
 //! keeps nothing that it cannot rebuild from the store, so a restart is an ordinary event.
 
+mod budgets;
 mod definitions;
+mod events;
 mod gc;
 mod namespaces;
 
@@ -27,13 +30,24 @@ async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<Changed>) {
     if let Some(instance) = weak.upgrade() {
         recover(&instance, &mut collector).await;
     }
-    while let Some((shelf, event)) = feed.recv().await {
+    let mut sweep = tokio::time::interval(events::SWEEP_EVERY);
+    loop {
+        let change = tokio::select! {
+            change = feed.recv() => change,
+            _ = sweep.tick() => {
+                let Some(instance) = weak.upgrade() else { return };
+                events::sweep(&instance).await;
+                continue;
+            }
+        };
+        let Some((shelf, event)) = change else { return };
         let Some(instance) = weak.upgrade() else {
             return;
         };
         collector.note(&shelf, &event);
         namespaces::note(&instance, &shelf, &event).await;
         definitions::note(&instance, &shelf, &event).await;
+        budgets::note(&instance, &shelf, &event).await;
         collector.work(&instance).await;
     }
 }

@@ -134,6 +134,15 @@ const ROWS: &[Row] = &[
         selectable: &["type"],
         ..PLAIN
     },
+    // Stored, never routed: clients look here for the addresses of a cluster.
+    Row {
+        kind: "Service",
+        plural: "services",
+        short_names: &["svc"],
+        categories: &["all"],
+        status: true,
+        ..PLAIN
+    },
     Row {
         kind: "ServiceAccount",
         plural: "serviceaccounts",

@@ -7,7 +7,7 @@ mod builtin;
 mod crd;
 mod kind;
 
-pub(crate) use crd::{Definition, establish};
+pub(crate) use crd::{Definition, establish, set_condition};
 pub(crate) use kind::{Behaviour, Kind, ScalePaths, Served};
 
 use std::cmp::Reverse;
