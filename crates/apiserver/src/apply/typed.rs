@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::field_set::path_text;
 use super::walk::list_element;
-use crate::schema::field_error::{number_text, quote};
+use crate::schema::field_error::quote;
+use crate::schema::printed::{go_type, plain, syntax};
 use crate::schema::structural::{Additional, JsonType, ListType, Node};
 
 /// Every reason why a configuration can't be merged, for example
@@ -151,59 +152,5 @@ fn no_identity(entry: &Value, kind: &ListType, items: &Node) -> Option<String> {
         (ListType::Map(_), _) => {
             Some("associative list with keys may not have non-map elements".to_owned())
         }
-    }
-}
-
-/// A value without quotes: `x`, `map[a:1]`, `[a b]`.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => {
-            format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(" "))
-        }
-        Value::Object(map) => {
-            let pairs: Vec<String> = map
-                .iter()
-                .map(|(name, value)| format!("{name}:{}", plain(value)))
-                .collect();
-            format!("map[{}]", pairs.join(" "))
-        }
-    }
-}
-
-/// A value as the source text of the reference implementation would write it.
-fn syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => quote(text),
-        Value::Array(list) => {
-            let inner: Vec<String> = list.iter().map(syntax).collect();
-            format!("[]interface {{}}{{{}}}", inner.join(", "))
-        }
-        Value::Object(map) => {
-            let inner: Vec<String> = map
-                .iter()
-                .map(|(name, v)| format!("{}:{}", quote(name), syntax(v)))
-                .collect();
-            format!("map[string]interface {{}}{{{}}}", inner.join(", "))
-        }
-    }
-}
-
-/// The type of a value by the name that the reference implementation gives it.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

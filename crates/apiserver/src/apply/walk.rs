@@ -5,7 +5,7 @@
 //! `set` entry by entry, other lists as one value. Values without a schema are walked as maps, with
 //! atomic lists.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::field_set::FieldSet;
 use crate::schema::structural::{ListType, Node, NodeRef};
@@ -136,7 +136,11 @@ fn compare_maps(
         }
         let below = node.and_then(|node| node.child(name));
         if always_there(name, node) {
-            let empty = Value::Object(Map::new());
+            let empty = if new_child.is_array() {
+                json!([])
+            } else {
+                json!({})
+            };
             entry(
                 format!("f:{name}"),
                 Some(&empty),
@@ -150,8 +154,8 @@ fn compare_maps(
     }
 }
 
-/// Whether a field of a built-in type is an object that is never absent, so that setting something
-/// inside doesn't own the object itself.
+/// Whether a field of a built-in type is an object or list that is never absent, so that setting
+/// something inside doesn't own the object or list itself.
 fn always_there(name: &str, node: Option<&Node>) -> bool {
     const STRUCTS: [&str; 6] = [
         "metadata",
@@ -161,12 +165,15 @@ fn always_there(name: &str, node: Option<&Node>) -> bool {
         "strategy",
         "updateStrategy",
     ];
+    let Some(node) = node else { return false };
+    if name == "containers" {
+        // A pod's containers are the one list of these kinds that is always written.
+        return node.properties.contains_key("ephemeralContainers");
+    }
     STRUCTS.contains(&name)
-        && node
-            .and_then(|node| node.properties.get(name))
-            .is_some_and(|child| {
-                matches!(child, NodeRef::Shared(_)) && !child.properties.is_empty()
-            })
+        && node.properties.get(name).is_some_and(|child| {
+            matches!(child, NodeRef::Shared(_)) && !child.properties.is_empty()
+        })
 }
 
 fn compare_lists(

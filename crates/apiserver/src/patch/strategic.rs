@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::PatchError;
 use crate::schema::Structural;
+use crate::schema::printed::plain;
 use crate::schema::structural::{Node, PatchStrategy};
 
 const PATCH: &str = "$patch";
@@ -52,6 +53,12 @@ fn merge_map(
     if let Some(keep) = patch.get(RETAIN_KEYS) {
         retain_keys(&mut live, patch, keep)?;
     }
+    for (name, order) in patch {
+        if let Some(field) = name.strip_prefix(SET_ORDER) {
+            let below = node.and_then(|node| node.child(field));
+            check_order(field, order, patch, below)?;
+        }
+    }
     for (name, theirs) in patch {
         if name == PATCH || name == RETAIN_KEYS || name.starts_with(SET_ORDER) {
             continue;
@@ -65,9 +72,15 @@ fn merge_map(
     for (name, order) in patch {
         if let Some(field) = name.strip_prefix(SET_ORDER)
             && !patch.contains_key(field)
+            && let Some(Value::Array(list)) = live.remove(field)
         {
-            let below = node.and_then(|node| node.child(field));
-            order_list(&mut live, field, order, below);
+            let key = node.and_then(|node| node.child(field)).and_then(merge_key);
+            let order = order.as_array().map(Vec::as_slice).unwrap_or_default();
+            let before = list.clone();
+            live.insert(
+                field.to_owned(),
+                Value::Array(arrange(list, order, &before, key)),
+            );
         }
     }
     Ok(live)
@@ -101,11 +114,11 @@ fn merge_field(
                 Some(Value::Array(list)) => list,
                 _ => Vec::new(),
             };
-            let merged = merge_list(ours, entries, below)?;
+            let order = patch
+                .get(&format!("{SET_ORDER}{name}"))
+                .and_then(Value::as_array);
+            let merged = merge_list(ours, entries, order, below)?;
             live.insert(name.to_owned(), Value::Array(merged));
-            if let Some(order) = patch.get(&format!("{SET_ORDER}{name}")) {
-                order_list(live, name, order, below);
-            }
         }
         other => {
             live.insert(name.to_owned(), other.clone());
@@ -117,20 +130,49 @@ fn merge_field(
 fn merge_list(
     live: Vec<Value>,
     patch: &[Value],
+    order: Option<&Vec<Value>>,
     node: Option<&Node>,
 ) -> Result<Vec<Value>, PatchError> {
-    let key = match node.map(|node| &node.patch) {
-        Some(PatchStrategy::MergeByKey(key) | PatchStrategy::MergeByKeyRetainKeys(key)) => key,
-        Some(PatchStrategy::MergeScalars) => return Ok(unite(live, patch)),
-        Some(PatchStrategy::Replace | PatchStrategy::RetainKeys) | None => {
-            return Ok(patch
-                .iter()
-                .filter(|entry| !is_directive_only(entry))
-                .cloned()
-                .collect());
-        }
+    let merges = match node.map(|node| &node.patch) {
+        Some(PatchStrategy::MergeByKey(_) | PatchStrategy::MergeByKeyRetainKeys(_)) => true,
+        Some(PatchStrategy::MergeScalars) => true,
+        Some(PatchStrategy::Replace | PatchStrategy::RetainKeys) | None => false,
     };
-    let items = node.and_then(|node| node.items.as_deref());
+    if !merges {
+        return Ok(patch
+            .iter()
+            .filter(|entry| !is_directive_only(entry))
+            .cloned()
+            .collect());
+    }
+    let key = node.and_then(merge_key);
+    let before = live.clone();
+    let merged = match key {
+        None => unite(live, patch),
+        Some(key) => merge_entries(live, patch, key, node.and_then(|n| n.items.as_deref()))?,
+    };
+    Ok(arrange(
+        merged,
+        order.map_or(patch, Vec::as_slice),
+        &before,
+        key,
+    ))
+}
+
+/// The key by which entries of a list are told apart.
+fn merge_key(node: &Node) -> Option<&str> {
+    match &node.patch {
+        PatchStrategy::MergeByKey(key) | PatchStrategy::MergeByKeyRetainKeys(key) => Some(key),
+        PatchStrategy::Replace | PatchStrategy::MergeScalars | PatchStrategy::RetainKeys => None,
+    }
+}
+
+fn merge_entries(
+    live: Vec<Value>,
+    patch: &[Value],
+    key: &str,
+    items: Option<&Node>,
+) -> Result<Vec<Value>, PatchError> {
     let replaces = |entry: &&Value| directive(entry) == Some("replace");
     if patch
         .iter()
@@ -146,11 +188,11 @@ fn merge_list(
     for entry in patch {
         let map = entry.as_object().ok_or_else(|| missing_key(entry, key))?;
         let identity = map.get(key).ok_or_else(|| missing_key(entry, key))?;
-        let place = out.iter().position(|ours| ours.get(key) == Some(identity));
         if directive(entry) == Some("delete") {
             out.retain(|ours| ours.get(key) != Some(identity));
             continue;
         }
+        let place = out.iter().position(|ours| ours.get(key) == Some(identity));
         match place.and_then(|place| out.get_mut(place)) {
             Some(ours) => {
                 let known = ours.as_object().cloned().unwrap_or_default();
@@ -207,49 +249,69 @@ fn retain_keys(
     Ok(())
 }
 
-/// Orders a list as the patch asks; entries that the order doesn't name keep their places relative
-/// to their neighbours.
-fn order_list(live: &mut Map<String, Value>, field: &str, order: &Value, node: Option<&Node>) {
-    let Some(order) = order.as_array() else {
-        return;
+/// Puts what `wanted` names into its order; everything else keeps its place relative to its
+/// neighbours of before, as far as that order allows.
+fn arrange(
+    merged: Vec<Value>,
+    wanted: &[Value],
+    before: &[Value],
+    key: Option<&str>,
+) -> Vec<Value> {
+    let same = |one: &Value, other: &Value| match key {
+        Some(key) => one.get(key).is_some() && one.get(key) == other.get(key),
+        None => one == other,
     };
-    let Some(list) = live.get_mut(field).and_then(Value::as_array_mut) else {
-        return;
-    };
-    let key = match node.map(|node| &node.patch) {
-        Some(PatchStrategy::MergeByKey(key) | PatchStrategy::MergeByKeyRetainKeys(key)) => {
-            Some(key.as_str())
-        }
-        _ => None,
-    };
-    let identity = |value: &Value| match key {
-        Some(key) => value.get(key).cloned().unwrap_or(Value::Null),
-        None => value.clone(),
-    };
-    let place = |value: &Value| {
-        let wanted = identity(value);
-        order.iter().position(|entry| identity(entry) == wanted)
-    };
-    let mut named: Vec<Value> = Vec::new();
-    let mut out: Vec<Value> = Vec::with_capacity(list.len());
-    let mut pending: Vec<(usize, Value)> = Vec::new();
-    for value in list.drain(..) {
-        if place(&value).is_some() {
-            named.push(value);
-        } else {
-            pending.push((named.len(), value));
-        }
-    }
-    named.sort_by_key(|value| place(value));
-    let mut pending = pending.into_iter().peekable();
-    for (index, value) in named.into_iter().enumerate() {
-        while let Some((_, extra)) = pending.next_if(|(before, _)| *before <= index) {
-            out.push(extra);
+    let place = |list: &[Value], value: &Value| list.iter().position(|entry| same(entry, value));
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
+        .into_iter()
+        .partition(|value| place(wanted, value).is_some());
+    named.sort_by_key(|value| place(wanted, value));
+    others.sort_by_key(|value| place(before, value));
+    let mut out = Vec::with_capacity(named.len() + others.len());
+    let mut others = others.into_iter().peekable();
+    for value in named {
+        let until = place(before, &value);
+        while let Some(other) = others.next_if(|other| match (place(before, other), until) {
+            (Some(other), Some(until)) => other < until,
+            _ => false,
+        }) {
+            out.push(other);
         }
         out.push(value);
     }
-    out.extend(pending.map(|(_, extra)| extra));
-    *list = out;
+    out.extend(others);
+    out
+}
+
+/// A patch must list its entries in the order that it asks for.
+fn check_order(
+    field: &str,
+    order: &Value,
+    patch: &Map<String, Value>,
+    node: Option<&Node>,
+) -> Result<(), PatchError> {
+    let (Some(order), Some(entries)) =
+        (order.as_array(), patch.get(field).and_then(Value::as_array))
+    else {
+        return Ok(());
+    };
+    let key = node.and_then(merge_key);
+    let same = |one: &Value, other: &Value| match key {
+        Some(key) => one.get(key) == other.get(key),
+        None => one == other,
+    };
+    let mut wanted = order.iter();
+    let kept = entries.iter().filter(|entry| directive(entry).is_none());
+    for entry in kept {
+        if !wanted.any(|wanted| same(wanted, entry)) {
+            return Err(PatchError::Malformed(format!(
+                "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+                plain(&Value::Array(entries.clone())),
+                plain(&Value::Array(order.clone())),
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn missing_key(entry: &Value, key: &str) -> PatchError {

@@ -12,6 +12,7 @@
 //! | `lists` | uniqueness in sets and maps |
 //! | `rules` | CEL |
 //! | `correlate` | the old value of a new one |
+//! | `printed` | values inside messages |
 //! | `field_error` | one problem, in Kubernetes' words |
 //!
 //! Everything here is a pure function of its arguments.
@@ -25,6 +26,7 @@ mod format;
 mod lists;
 mod parse;
 mod path;
+pub(crate) mod printed;
 mod prune;
 mod rules;
 pub mod structural;

@@ -1,191 +1,222 @@
 //! The columns of built-in kinds, as kubectl users know them.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::builtin_cells as cells;
 use super::columns::Column;
 
+type Cell = fn(&Value, Timestamp) -> Value;
+
+fn text(name: &str, cell: Cell) -> Column {
+    Column::function(name, "string", 0, cell)
+}
+
+fn wide(name: &str, cell: Cell) -> Column {
+    Column::function(name, "string", 1, cell)
+}
+
+fn count(name: &str, cell: Cell) -> Column {
+    Column::function(name, "integer", 0, cell)
+}
+
+fn created_at() -> Column {
+    Column::function("Created At", "date", 0, |o, _| {
+        cells::at(o, "/metadata/creationTimestamp")
+    })
+}
+
 /// The columns of a built-in kind; name and age for kinds without their own.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one row a kind reads better than a function a kind"
-)]
 pub fn builtin_columns(group: &str, kind: &str) -> Vec<Column> {
-    let text = |name: &str, function| Column::function(name, "string", 0, function);
-    let wide = |name: &str, function| Column::function(name, "string", 1, function);
-    let count = |name: &str, function| Column::function(name, "integer", 0, function);
-    let mut out = vec![Column::name()];
-    match (group, kind) {
-        ("", "Namespace") => {
-            out.push(text("Status", |o, _| cells::at(o, "/status/phase")));
-        }
-        ("", "Secret") => {
-            out.push(text("Type", |o, _| cells::at(o, "/type")));
-            out.push(text("Data", |o, _| cells::length(o, &["/data"])));
-        }
-        ("", "ConfigMap") => {
-            out.push(text("Data", |o, _| {
-                cells::length(o, &["/data", "/binaryData"])
-            }));
-        }
-        ("", "ServiceAccount") => {
-            out.push(text("Secrets", |o, _| cells::length(o, &["/secrets"])));
-        }
+    let own = match (group, kind) {
         ("" | "events.k8s.io", "Event") => return event_columns(),
-        ("", "Node") => {
-            out.push(text("Status", |o, _| cells::node_status(o)));
-            out.push(text("Roles", |o, _| cells::node_roles(o)));
-            out.push(Column::age());
-            out.push(text("Version", |o, _| {
-                cells::at(o, "/status/nodeInfo/kubeletVersion")
-            }));
-            out.push(wide("Internal-IP", |o, _| {
-                cells::node_address(o, "InternalIP")
-            }));
-            out.push(wide("External-IP", |o, _| {
-                cells::node_address(o, "ExternalIP")
-            }));
-            out.push(wide("OS-Image", |o, _| {
-                cells::known(o, "/status/nodeInfo/osImage")
-            }));
-            out.push(wide("Kernel-Version", |o, _| {
-                cells::known(o, "/status/nodeInfo/kernelVersion")
-            }));
-            out.push(wide("Container-Runtime", |o, _| {
-                cells::known(o, "/status/nodeInfo/containerRuntimeVersion")
-            }));
-            return out;
+        ("", "Node") => node_columns(),
+        ("", "Pod") => pod_columns(),
+        ("", "Service") => service_columns(),
+        ("", _) => core_columns(kind),
+        ("apps", _) => workload_columns(kind),
+        ("rbac.authorization.k8s.io", _) => rbac_columns(kind),
+        ("certificates.k8s.io", _) => certificate_columns(),
+        ("apiextensions.k8s.io", _) => vec![created_at()],
+        _ => other_columns(group, kind),
+    };
+    let mut out = vec![Column::name()];
+    out.extend(own);
+    out
+}
+
+fn core_columns(kind: &str) -> Vec<Column> {
+    let mut out = match kind {
+        "Namespace" => vec![text("Status", |o, _| cells::at(o, "/status/phase"))],
+        "Secret" => vec![
+            text("Type", |o, _| cells::at(o, "/type")),
+            text("Data", |o, _| cells::length(o, &["/data"])),
+        ],
+        "ConfigMap" => {
+            vec![text("Data", |o, _| {
+                cells::length(o, &["/data", "/binaryData"])
+            })]
         }
-        ("", "Pod") => {
-            out.push(text("Ready", |o, _| cells::pod_ready(o)));
-            out.push(text("Status", |o, _| cells::pod_status(o)));
-            out.push(text("Restarts", cells::pod_restarts));
-            out.push(Column::age());
-            out.push(wide("IP", |o, _| cells::or_none(o, "/status/podIP")));
-            out.push(wide("Node", |o, _| cells::or_none(o, "/spec/nodeName")));
-            out.push(wide("Nominated Node", |o, _| {
-                cells::or_none(o, "/status/nominatedNodeName")
-            }));
-            out.push(wide("Readiness Gates", |o, _| cells::readiness_gates(o)));
-            return out;
+        "ServiceAccount" => {
+            vec![text("Secrets", |o, _| cells::length(o, &["/secrets"]))]
         }
-        ("", "Service") => {
-            out.push(text("Type", |o, _| cells::at(o, "/spec/type")));
-            out.push(text("Cluster-IP", |o, _| {
-                cells::or_none(o, "/spec/clusterIP")
-            }));
-            out.push(text("External-IP", |o, _| cells::external_ip(o)));
-            out.push(text("Port(s)", |o, _| cells::service_ports(o)));
-            out.push(Column::age());
-            out.push(wide("Selector", |o, _| cells::labels(o, "/spec/selector")));
-            return out;
-        }
+        _ => Vec::new(),
+    };
+    out.push(Column::age());
+    out
+}
+
+fn node_columns() -> Vec<Column> {
+    vec![
+        text("Status", |o, _| cells::node_status(o)),
+        text("Roles", |o, _| cells::node_roles(o)),
+        Column::age(),
+        text("Version", |o, _| {
+            cells::at(o, "/status/nodeInfo/kubeletVersion")
+        }),
+        wide("Internal-IP", |o, _| cells::node_address(o, "InternalIP")),
+        wide("External-IP", |o, _| cells::node_address(o, "ExternalIP")),
+        wide("OS-Image", |o, _| {
+            cells::known(o, "/status/nodeInfo/osImage")
+        }),
+        wide("Kernel-Version", |o, _| {
+            cells::known(o, "/status/nodeInfo/kernelVersion")
+        }),
+        wide("Container-Runtime", |o, _| {
+            cells::known(o, "/status/nodeInfo/containerRuntimeVersion")
+        }),
+    ]
+}
+
+fn pod_columns() -> Vec<Column> {
+    vec![
+        text("Ready", |o, _| cells::pod_ready(o)),
+        text("Status", |o, _| cells::pod_status(o)),
+        text("Restarts", cells::pod_restarts),
+        Column::age(),
+        wide("IP", |o, _| cells::or_none(o, "/status/podIP")),
+        wide("Node", |o, _| cells::or_none(o, "/spec/nodeName")),
+        wide("Nominated Node", |o, _| {
+            cells::or_none(o, "/status/nominatedNodeName")
+        }),
+        wide("Readiness Gates", |o, _| cells::readiness_gates(o)),
+    ]
+}
+
+fn service_columns() -> Vec<Column> {
+    vec![
+        text("Type", |o, _| cells::at(o, "/spec/type")),
+        text("Cluster-IP", |o, _| cells::or_none(o, "/spec/clusterIP")),
+        text("External-IP", |o, _| cells::external_ip(o)),
+        text("Port(s)", |o, _| cells::service_ports(o)),
+        Column::age(),
+        wide("Selector", |o, _| cells::labels(o, "/spec/selector")),
+    ]
+}
+
+fn workload_columns(kind: &str) -> Vec<Column> {
+    let ready = || {
+        text("Ready", |o, _| {
+            cells::fraction(o, "/status/readyReplicas", "/spec/replicas")
+        })
+    };
+    let mut out = match kind {
+        "Deployment" => vec![
+            ready(),
+            text("Up-to-date", |o, _| {
+                cells::number(o, "/status/updatedReplicas")
+            }),
+            text("Available", |o, _| {
+                cells::number(o, "/status/availableReplicas")
+            }),
+        ],
+        "StatefulSet" => vec![ready()],
+        "ReplicaSet" => vec![
+            count("Desired", |o, _| cells::number(o, "/spec/replicas")),
+            count("Current", |o, _| cells::number(o, "/status/replicas")),
+            count("Ready", |o, _| cells::number(o, "/status/readyReplicas")),
+        ],
+        "DaemonSet" => vec![
+            count("Desired", |o, _| {
+                cells::number(o, "/status/desiredNumberScheduled")
+            }),
+            count("Current", |o, _| {
+                cells::number(o, "/status/currentNumberScheduled")
+            }),
+            count("Ready", |o, _| cells::number(o, "/status/numberReady")),
+            count("Up-to-date", |o, _| {
+                cells::number(o, "/status/updatedNumberScheduled")
+            }),
+            count("Available", |o, _| {
+                cells::number(o, "/status/numberAvailable")
+            }),
+            text("Node Selector", |o, _| {
+                cells::labels(o, "/spec/template/spec/nodeSelector")
+            }),
+        ],
+        _ => return vec![Column::age()],
+    };
+    out.push(Column::age());
+    out.push(wide("Containers", |o, _| cells::containers(o, "/name")));
+    out.push(wide("Images", |o, _| cells::containers(o, "/image")));
+    if kind != "StatefulSet" {
+        out.push(wide("Selector", |o, _| cells::selector(o)));
+    }
+    out
+}
+
+fn rbac_columns(kind: &str) -> Vec<Column> {
+    if matches!(kind, "Role" | "ClusterRole") {
+        return vec![created_at()];
+    }
+    vec![
+        text("Role", |o, _| cells::role_ref(o)),
+        Column::age(),
+        wide("Users", |o, _| cells::subjects(o, "User")),
+        wide("Groups", |o, _| cells::subjects(o, "Group")),
+        wide("ServiceAccounts", |o, _| {
+            cells::subjects(o, "ServiceAccount")
+        }),
+    ]
+}
+
+fn certificate_columns() -> Vec<Column> {
+    vec![
+        Column::age(),
+        text("SignerName", |o, _| cells::at(o, "/spec/signerName")),
+        text("Requestor", |o, _| cells::at(o, "/spec/username")),
+        text("RequestedDuration", |o, _| cells::requested_duration(o)),
+        text("Condition", |o, _| cells::csr_condition(o)),
+    ]
+}
+
+fn other_columns(group: &str, kind: &str) -> Vec<Column> {
+    let mut out = match (group, kind) {
         ("coordination.k8s.io", "Lease") => {
-            out.push(text("Holder", |o, _| cells::at(o, "/spec/holderIdentity")));
+            vec![text("Holder", |o, _| cells::at(o, "/spec/holderIdentity"))]
         }
-        ("policy", "PodDisruptionBudget") => {
-            out.push(text("Min Available", |o, _| {
+        ("policy", "PodDisruptionBudget") => vec![
+            text("Min Available", |o, _| {
                 cells::or_na(o, "/spec/minAvailable")
-            }));
-            out.push(text("Max Unavailable", |o, _| {
+            }),
+            text("Max Unavailable", |o, _| {
                 cells::or_na(o, "/spec/maxUnavailable")
-            }));
-            out.push(count("Allowed Disruptions", |o, _| {
+            }),
+            count("Allowed Disruptions", |o, _| {
                 cells::number(o, "/status/disruptionsAllowed")
-            }));
-        }
-        ("certificates.k8s.io", "CertificateSigningRequest") => {
-            out.push(Column::age());
-            out.push(text("SignerName", |o, _| cells::at(o, "/spec/signerName")));
-            out.push(text("Requestor", |o, _| cells::at(o, "/spec/username")));
-            out.push(text("RequestedDuration", |o, _| {
-                cells::requested_duration(o)
-            }));
-            out.push(text("Condition", |o, _| cells::csr_condition(o)));
-            return out;
-        }
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-            out.push(text("Created At", |o, _| {
-                cells::at(o, "/metadata/creationTimestamp")
-            }));
-            return out;
-        }
-        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => {
-            out.push(text("Created At", |o, _| {
-                cells::at(o, "/metadata/creationTimestamp")
-            }));
-            return out;
-        }
-        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
-            out.push(text("Role", |o, _| cells::role_ref(o)));
-            out.push(Column::age());
-            out.push(wide("Users", |o, _| cells::subjects(o, "User")));
-            out.push(wide("Groups", |o, _| cells::subjects(o, "Group")));
-            out.push(wide("ServiceAccounts", |o, _| {
-                cells::subjects(o, "ServiceAccount")
-            }));
-            return out;
-        }
+            }),
+        ],
         (
             "admissionregistration.k8s.io",
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
-        ) => {
-            out.push(count("Webhooks", |o, _| cells::length(o, &["/webhooks"])));
-        }
-        ("apps", "Deployment") => {
-            out.push(text("Ready", |o, _| {
-                cells::fraction(o, "/status/readyReplicas", "/spec/replicas")
-            }));
-            out.push(text("Up-to-date", |o, _| {
-                cells::number(o, "/status/updatedReplicas")
-            }));
-            out.push(text("Available", |o, _| {
-                cells::number(o, "/status/availableReplicas")
-            }));
-        }
-        ("apps", "StatefulSet") => {
-            out.push(text("Ready", |o, _| {
-                cells::fraction(o, "/status/readyReplicas", "/spec/replicas")
-            }));
-        }
-        ("apps", "ReplicaSet") => {
-            out.push(count("Desired", |o, _| cells::number(o, "/spec/replicas")));
-            out.push(count("Current", |o, _| {
-                cells::number(o, "/status/replicas")
-            }));
-            out.push(count("Ready", |o, _| {
-                cells::number(o, "/status/readyReplicas")
-            }));
-        }
-        ("apps", "DaemonSet") => {
-            out.push(count("Desired", |o, _| {
-                cells::number(o, "/status/desiredNumberScheduled")
-            }));
-            out.push(count("Current", |o, _| {
-                cells::number(o, "/status/currentNumberScheduled")
-            }));
-            out.push(count("Ready", |o, _| {
-                cells::number(o, "/status/numberReady")
-            }));
-            out.push(count("Up-to-date", |o, _| {
-                cells::number(o, "/status/updatedNumberScheduled")
-            }));
-            out.push(count("Available", |o, _| {
-                cells::number(o, "/status/numberAvailable")
-            }));
-            out.push(text("Node Selector", |o, _| {
-                cells::labels(o, "/spec/template/spec/nodeSelector")
-            }));
-        }
-        _ => {}
-    }
+        ) => vec![count("Webhooks", |o, _| cells::length(o, &["/webhooks"]))],
+        _ => Vec::new(),
+    };
     out.push(Column::age());
     out
 }
 
 fn event_columns() -> Vec<Column> {
-    let text = |name: &str, function| Column::function(name, "string", 0, function);
-    let wide = |name: &str, function| Column::function(name, "string", 1, function);
     vec![
         text("Last Seen", cells::last_seen),
         text("Type", |o, _| cells::at(o, "/type")),
@@ -201,8 +232,6 @@ fn event_columns() -> Vec<Column> {
         }),
         wide("First Seen", cells::first_seen),
         wide("Count", |o, _| cells::event_count(o)),
-        Column::function("Name", "string", 1, |o, _| {
-            o.pointer("/metadata/name").cloned().unwrap_or(Value::Null)
-        }),
+        Column::name().only_wide(),
     ]
 }

@@ -270,6 +270,44 @@ pub(super) fn service_ports(service: &Value) -> Value {
     joined(&ports)
 }
 
+/// One field of each container of a workload's pods.
+pub(super) fn containers(workload: &Value, pointer: &str) -> Value {
+    let containers = list(workload, "/spec/template/spec/containers");
+    let texts: Vec<&str> = containers
+        .iter()
+        .map(|container| text(container, pointer))
+        .collect();
+    json!(texts.join(","))
+}
+
+/// A label selector as text.
+pub(super) fn selector(workload: &Value) -> Value {
+    let Some(selector) = workload.pointer("/spec/selector") else {
+        return json!(NONE);
+    };
+    let mut terms: Vec<String> = selector
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    for expression in list(selector, "/matchExpressions") {
+        let key = text(expression, "/key");
+        let values: Vec<&str> = list(expression, "/values")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        terms.push(match text(expression, "/operator") {
+            "In" => format!("{key} in ({})", values.join(",")),
+            "NotIn" => format!("{key} notin ({})", values.join(",")),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        });
+    }
+    joined(&terms)
+}
+
 /// How long a certificate was asked for.
 pub(super) fn requested_duration(csr: &Value) -> Value {
     match csr
@@ -369,17 +407,13 @@ pub(super) fn event_source(event: &Value) -> Value {
     json!(parts.join(", "))
 }
 
-/// How often an event happened.
+/// How often an event happened: once more than its series repeated it.
 pub(super) fn event_count(event: &Value) -> Value {
-    let count = ["/series/count", "/count", "/deprecatedCount"]
-        .iter()
-        .find_map(|pointer| {
-            event
-                .pointer(pointer)
-                .and_then(Value::as_i64)
-                .filter(|n| *n > 0)
-        });
-    json!(count.unwrap_or(1))
+    let at = |pointer: &str| event.pointer(pointer).and_then(Value::as_i64);
+    let counted = at("/count")
+        .or_else(|| at("/deprecatedCount"))
+        .filter(|count| *count > 0);
+    json!(at("/series/count").map_or_else(|| counted.unwrap_or(1), |count| count + 1))
 }
 
 /// When an event was first seen.
@@ -391,7 +425,7 @@ pub(super) fn first_seen(event: &Value, now: Timestamp) -> Value {
     json!(age::since(time.as_str(), now))
 }
 
-/// When an event was last seen, and over which time if more than once.
+/// When an event was last seen.
 pub(super) fn last_seen(event: &Value, now: Timestamp) -> Value {
     let time = first(
         event,
@@ -403,17 +437,5 @@ pub(super) fn last_seen(event: &Value, now: Timestamp) -> Value {
             "/eventTime",
         ],
     );
-    let first = first_seen(event, now);
-    let last = age::since(time.as_str(), now);
-    match event
-        .pointer("/series/count")
-        .and_then(Value::as_i64)
-        .filter(|count| *count > 1)
-    {
-        Some(count) => json!(format!(
-            "{last} (x{count} over {})",
-            first.as_str().unwrap_or_default()
-        )),
-        None => json!(last),
-    }
+    json!(age::since(time.as_str(), now))
 }

@@ -49,6 +49,15 @@ impl Column {
         }
     }
 
+    /// The same column, shown only where all columns are asked for.
+    pub(super) fn only_wide(self) -> Self {
+        Self {
+            priority: 1,
+            description: String::new(),
+            ..self
+        }
+    }
+
     /// The object's age.
     pub fn age() -> Self {
         Self {

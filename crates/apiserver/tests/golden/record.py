@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Records what a genuine Kubernetes API server answers, as golden files for the tests beside this.
 
-usage: KUBECONFIG=... record.py [validation|apply|table|definition ...]
+usage: KUBECONFIG=... record.py [TOPIC ...]
 
 Each case makes a CustomResourceDefinition of its own, so the server needs nothing but those.
-Recorded from Kubernetes 1.36.4. Times, uids and resource versions are left out.
+Recorded from the CRD handlers of Kubernetes 1.36.4 and, for built-in kinds, kube-apiserver 1.20.2. Times, uids and resource versions are left out.
 """
 import base64, http.client, json, os, re, ssl, sys, tempfile, time
 
 import cases
+import core_cases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -263,9 +264,112 @@ def record_table(server):
     return out
 
 
+def settle(server, path, body):
+    """Makes an object afresh."""
+    server.call("PATCH", f"{path}/a", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    server.call("DELETE", f"{path}/a?gracePeriodSeconds=0")
+    for _ in range(50):
+        if server.call("GET", f"{path}/a")[0] == 404:
+            break
+        time.sleep(0.1)
+    return server.call("POST", path, body)
+
+
+def named(body):
+    body = json.loads(json.dumps(body))
+    body.setdefault("metadata", {})["name"] = "a"
+    if body["kind"] not in ("Node", "Namespace", "ValidatingWebhookConfiguration"):
+        body["metadata"]["namespace"] = "default"
+    return body
+
+
+def record_strategic(server):
+    out = []
+    for body, patches in core_cases.STRATEGIC:
+        path = core_cases.PATHS[body["kind"]]
+        status, answer, _ = settle(server, path, named(body))
+        if status >= 300:
+            raise SystemExit(f"{body['kind']}: {answer['message']}")
+        for patch in patches:
+            sub, patch = patch if isinstance(patch, tuple) else ("", patch)
+            _, live, _ = server.call("GET", f"{path}/a")
+            target = f"{path}/a" + (f"/{sub}" if sub else "")
+            done = server.call("PATCH", target, patch, "application/strategic-merge-patch+json")
+            out.append({"live": bare(live), "patch": patch, "outcome": bare_outcome(done)})
+        settle(server, path, named(body))
+    return out
+
+
+def bare(value):
+    value = clean(value)
+    value["metadata"].pop("managedFields", None)
+    value["metadata"].pop("selfLink", None)
+    return value
+
+
+def bare_outcome(done):
+    out = outcome(*done)
+    if "object" in out:
+        out["object"] = bare(out["object"])
+    return out
+
+
+def record_core(server):
+    out = []
+    for name, body, writes in core_cases.APPLY:
+        path = core_cases.PATHS[body["kind"]]
+        settle(server, path, named(body))
+        server.call("PATCH", f"{path}/a", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        server.call("DELETE", f"{path}/a?gracePeriodSeconds=0")
+        steps = []
+        for write in writes:
+            verb, manager, sent = write[:3]
+            more = write[3] if len(write) > 3 else {}
+            status, live, _ = server.call("GET", f"{path}/a")
+            live = clean(live) if status == 200 else None
+            query = f"?fieldManager={manager}"
+            target = f"{path}/a" + (f"/{more['subresource']}" if "subresource" in more else "")
+            if verb == "create":
+                sent = named(sent)
+                done = server.call("POST", path + query, sent)
+            elif verb == "apply":
+                sent = named({"apiVersion": body["apiVersion"], "kind": body["kind"], **sent})
+                query += "&force=true" if more.get("force") else ""
+                done = server.call("PATCH", target + query, sent, "application/apply-patch+yaml")
+            else:
+                kind = {"strategic": "strategic-merge-patch", "merge": "merge-patch"}[verb]
+                done = server.call("PATCH", target + query, sent, f"application/{kind}+json")
+            step = {"verb": verb, "manager": manager, "body": sent, "live": live, **more}
+            steps.append({**step, "outcome": outcome(*done)})
+        out.append({"name": name, "steps": steps})
+    return out
+
+
+def record_core_table(server):
+    out = []
+    for body in core_cases.TABLES:
+        path = core_cases.PATHS[body["kind"]]
+        status, answer, _ = settle(server, path, named(body))
+        if status >= 300:
+            raise SystemExit(f"{body['kind']}: {answer['message']}")
+        if "status" in body and body["kind"] == "Node":
+            server.call("PATCH", f"{path}/a/status", {"status": body["status"]}, "application/merge-patch+json")
+        _, live, _ = server.call("GET", f"{path}/a")
+        _, table, _ = server.call("GET", f"{path}/a?includeObject=None", accept=TABLE)
+        created = live["metadata"]["creationTimestamp"]
+        live = bare(live)
+        live["metadata"]["creationTimestamp"] = created
+        out.append({"object": live, "columns": table["columnDefinitions"], "cells": table["rows"][0]["cells"]})
+    return out
+
+
+# The first four need the CRD server, the others a core API, too.
+TOPICS = ["validation", "definition", "apply", "table", "strategic", "core", "core_table"]
+
+
 def main():
     server = Server(os.environ["KUBECONFIG"])
-    for topic in sys.argv[1:] or ["validation", "definition", "apply", "table"]:
+    for topic in sys.argv[1:] or TOPICS:
         recorded = globals()[f"record_{topic}"](server)
         with open(os.path.join(HERE, f"{topic}.json"), "w") as file:
             lines = [json.dumps(case, sort_keys=True) for case in recorded]

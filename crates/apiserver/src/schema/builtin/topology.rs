@@ -3,8 +3,8 @@
 //!
 //! Two behaviours live side by side. Server-side apply reads `x-kubernetes-list-type`, strategic
 //! merge patch reads `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key`; for some
-//! fields they differ (a service account's pull secrets are atomic for the first, merged by the
-//! second).
+//! fields they differ (a node's taints are replaced by both, a definition's conditions are merged by
+//! the first only).
 
 use serde_json::{Value, json};
 
@@ -176,22 +176,8 @@ const ATOMIC_TYPES: &[&str] = &[
 
 /// Lists that strategic merge patches merge although apply treats them differently: type, field,
 /// key (`None` unites scalars).
-const PATCH_ONLY: &[(&str, &str, Option<&str>)] = &[
-    ("core.v1.NodeSpec", "taints", None),
-    ("core.v1.ServiceAccount", "imagePullSecrets", Some("name")),
-    (
-        "core.v1.PodSpec",
-        "topologySpreadConstraints",
-        Some("topologyKey"),
-    ),
-    ("core.v1.ProjectedVolumeSource", "sources", None),
-    (
-        "core.v1.ReplicationControllerStatus",
-        "conditions",
-        Some("type"),
-    ),
-    ("batch.v1.JobStatus", "conditions", Some("type")),
-];
+const PATCH_ONLY: &[(&str, &str, Option<&str>)] =
+    &[("batch.v1.JobStatus", "conditions", Some("type"))];
 
 /// Atomic for strategic merge patches although apply merges them: type, field.
 const PATCH_REPLACES: &[(&str, &str)] = &[
