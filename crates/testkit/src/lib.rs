@@ -1,1 +1,27 @@
-//! Test worlds, builders and expectations.
+//! Test worlds: an API server in memory, a simulated AWS, the controllers, all in virtual time.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `demo` | the DEMO objects of the AWS document, from `examples/demo` |
+//! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
+//! | `tripwire` | ends a process right after its n-th write |
+//! | `expect` | expectations in words |
+//!
+//! Use it under `#[tokio::test(start_paused = true)]`: time then moves only when nothing else can.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test kit reports by panicking, with the whole story in the message"
+)]
+
+mod demo;
+mod expect;
+mod tripwire;
+mod world;
+
+pub use self::{
+    demo::{Demo, NAMESPACE, POOL},
+    expect::condition,
+    tripwire::Tripwire,
+    world::{Builder, Mark, World},
+};

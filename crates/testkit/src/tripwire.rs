@@ -1,0 +1,194 @@
+//! Ends a process right after its n-th write: the write reaches the server, the answer never
+//! reaches the process, and nothing else it asks is answered any more.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use tokio::sync::Notify;
+use tower::{Service, ServiceExt};
+
+/// Counts the writes of one process and may end it. Clones share the count.
+#[derive(Debug, Clone, Default)]
+pub struct Tripwire {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Trips at this write; `None`: never.
+    at: Option<usize>,
+    writes: Mutex<Vec<String>>,
+    tripped: AtomicBool,
+    news: Notify,
+}
+
+impl Tripwire {
+    /// Never trips, only counts.
+    pub fn never() -> Self {
+        Self::default()
+    }
+
+    /// Trips right after write number `at`, counted from 1.
+    pub fn after(at: usize) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                at: Some(at),
+                ..Inner::default()
+            }),
+        }
+    }
+
+    /// The writes so far, in order: `PATCH /api/…` or `aws CreateAutoScalingGroup`.
+    pub fn writes(&self) -> Vec<String> {
+        self.inner.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it has tripped.
+    pub fn has_tripped(&self) -> bool {
+        self.inner.tripped.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it trips.
+    pub async fn tripped(&self) {
+        loop {
+            let news = self.inner.news.notified();
+            if self.has_tripped() {
+                return;
+            }
+            news.await;
+        }
+    }
+
+    /// A dead process gets no answers.
+    async fn alive(&self) {
+        if self.has_tripped() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn wrote(&self, what: String) {
+        let count = {
+            let mut writes = self.inner.writes.lock().unwrap_or_else(PoisonError::into_inner);
+            writes.push(what);
+            writes.len()
+        };
+        if self.inner.at == Some(count) {
+            self.inner.tripped.store(true, Ordering::SeqCst);
+            self.inner.news.notify_waiters();
+        }
+        self.alive().await;
+    }
+}
+
+/// A service seen through a tripwire.
+#[derive(Debug, Clone)]
+pub(crate) struct Wired<S> {
+    service: S,
+    tripwire: Tripwire,
+}
+
+impl<S> Wired<S> {
+    pub(crate) fn new(service: S, tripwire: Tripwire) -> Self {
+        Self { service, tripwire }
+    }
+}
+
+type Answer<R> = Pin<Box<dyn Future<Output = Result<R, Infallible>> + Send>>;
+
+/// The Kubernetes API: everything but a read is a write. Events tell, they do not act.
+impl<S, R> Service<Request<kube::client::Body>> for Wired<S>
+where
+    S: Service<Request<kube::client::Body>, Response = R, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+    R: Send + 'static,
+{
+    type Response = R;
+    type Error = Infallible;
+    type Future = Answer<R>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<kube::client::Body>) -> Self::Future {
+        let (service, tripwire) = (self.service.clone(), self.tripwire.clone());
+        let path = request.uri().path().to_owned();
+        let reads = request.method() == Method::GET || path.contains("/events.k8s.io/");
+        let write = (!reads).then(|| format!("{} {path}", request.method()));
+        Box::pin(async move {
+            tripwire.alive().await;
+            let answer = service.oneshot(request).await;
+            if let Some(write) = write {
+                tripwire.wrote(write).await;
+            }
+            tripwire.alive().await;
+            answer
+        })
+    }
+}
+
+/// A cloud: the action, or the method of an object request, tells a write.
+#[derive(Debug, Clone)]
+pub(crate) struct WiredCloud<S>(pub(crate) Wired<S>);
+
+impl<S, R> Service<Request<Full<Bytes>>> for WiredCloud<S>
+where
+    S: Service<Request<Full<Bytes>>, Response = R, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+    R: Send + 'static,
+{
+    type Response = R;
+    type Error = Infallible;
+    type Future = Answer<R>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
+        let (service, tripwire) = (self.0.service.clone(), self.0.tripwire.clone());
+        Box::pin(async move {
+            tripwire.alive().await;
+            let write = cloud_write(&request).await;
+            let answer = service.oneshot(request).await;
+            if let Some(write) = write {
+                tripwire.wrote(write).await;
+            }
+            tripwire.alive().await;
+            answer
+        })
+    }
+}
+
+async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
+    const READS: [&str; 4] = ["Describe", "Get", "List", "AssumeRole"];
+    let method = request.method();
+    if method == Method::GET || method == Method::HEAD {
+        return None;
+    }
+    let body = match request.body().clone().collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(never) => match never {},
+    };
+    let body = String::from_utf8_lossy(&body);
+    let action = body.split('&').find_map(|pair| pair.strip_prefix("Action="));
+    match action {
+        Some(action) if READS.iter().any(|read| action.starts_with(read)) => None,
+        Some(action) => Some(format!("aws {action}")),
+        None => Some(format!("aws {method} {}", request.uri().path())),
+    }
+}

@@ -1,0 +1,387 @@
+//! One world: an API server in memory, a simulated AWS with nodes, and controllers that can be
+//! started, stopped and crashed.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use aws_smithy_async::time::{SharedTimeSource, TimeSource};
+use jiff::Timestamp;
+use kube::Client;
+use remuda_apiserver::{ApiServer, TokioClock};
+use remuda_aws::AwsBackend;
+use remuda_cloud::PoolBackend;
+use remuda_controllers::{
+    Context, Options, clock::RuntimeClock, kinds::Kind, objects::{LiveObjects, Objects, Target},
+    workload::MadeClusters,
+};
+use remuda_plan::pool::world::Manager;
+use remuda_sim::{
+    SimClock,
+    aws::{AwsSim, Timing},
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use crate::{
+    demo::{Demo, NAMESPACE},
+    tripwire::{Tripwire, Wired, WiredCloud},
+};
+
+/// Every world starts here.
+const START: &str = "2026-10-01T08:00:00Z";
+/// Field manager of what a test writes.
+const TEST: &str = "test";
+
+/// What a world is made of.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    seed: u64,
+    timing: Timing,
+    installation: String,
+    options: Options,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            timing: Timing::realistic(),
+            installation: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427".to_owned(),
+            options: Options::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Seed of every random choice.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How long the cloud's processes take.
+    #[must_use]
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// Installation id of the manager.
+    #[must_use]
+    pub fn installation(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.installation);
+        self
+    }
+
+    /// What runs.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The world, with the custom resources installed and no controller running.
+    pub async fn build(self) -> World {
+        let start: Timestamp = START.parse().unwrap();
+        let server = ApiServer::builder()
+            .clock(Arc::new(TokioClock::starting_at(start)))
+            .seed(self.seed)
+            .build()
+            .expect("a server in memory can be built");
+        let aws = AwsSim::builder()
+            .clock(SimClock::starting_at(start))
+            .seed(self.seed)
+            .timing(self.timing.clone())
+            .demo();
+        let client = Client::new(server.management().router(), "default");
+        let world = World {
+            clock: RuntimeClock::starting_at(start),
+            objects: LiveObjects::new(client),
+            nodes: Mutex::default(),
+            running: Mutex::default(),
+            server,
+            aws,
+            builder: self,
+        };
+        world.install().await;
+        world.run_nodes(NAMESPACE, "demo");
+        world
+    }
+}
+
+/// A point in both journals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    kubernetes: u64,
+    aws: u64,
+}
+
+/// One world.
+pub struct World {
+    /// The embedded API server.
+    pub server: ApiServer,
+    /// The simulated AWS.
+    pub aws: AwsSim,
+    /// The management cluster's objects, with an administrator's rights.
+    pub objects: LiveObjects,
+    clock: RuntimeClock,
+    nodes: Mutex<Vec<AbortOnDropHandle<()>>>,
+    running: Mutex<Option<Running>>,
+    builder: Builder,
+}
+
+struct Running {
+    task: JoinHandle<()>,
+    shutdown: CancellationToken,
+}
+
+#[derive(Debug)]
+struct WorldTime(SimClock);
+
+impl TimeSource for WorldTime {
+    fn now(&self) -> SystemTime {
+        SystemTime::from(self.0.now())
+    }
+}
+
+impl World {
+    /// Starts with the defaults.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A world with the defaults.
+    pub async fn new() -> Self {
+        Self::builder().build().await
+    }
+
+    /// The world's time.
+    pub fn now(&self) -> Timestamp {
+        remuda_controllers::clock::Clock::now(&self.clock)
+    }
+
+    /// Objects of the workload cluster `team-a/demo`.
+    pub fn workload(&self) -> LiveObjects {
+        self.workload_of(NAMESPACE, "demo")
+    }
+
+    /// Objects of a workload cluster.
+    pub fn workload_of(&self, namespace: &str, cluster: &str) -> LiveObjects {
+        let instance = self.server.instance(&format!("{namespace}/{cluster}"));
+        LiveObjects::new(Client::new(instance.router(), "default"))
+    }
+
+    async fn install(&self) {
+        let kind = Kind::CustomResourceDefinition.resource();
+        for crd in remuda_api::crds() {
+            let body = serde_json::to_value(&crd).unwrap();
+            self.objects.create(&kind, None, &body, TEST).await.unwrap();
+        }
+    }
+
+    /// Instances of the simulated AWS join the workload cluster from now on.
+    pub fn run_nodes(&self, namespace: &str, cluster: &str) {
+        let instance = self.server.instance(&format!("{namespace}/{cluster}"));
+        let task = tokio::spawn(self.aws.run_nodes(instance.router()));
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.push(AbortOnDropHandle::new(task));
+    }
+
+    /// A context as a process of its own would make it; its writes go through `tripwire`.
+    pub fn context(&self, tripwire: &Tripwire) -> Context {
+        let management = Wired::new(self.server.management().router(), tripwire.clone());
+        let cloud = WiredCloud(Wired::new(self.aws.router(), tripwire.clone()));
+        let options = remuda_aws::Options {
+            time_source: SharedTimeSource::new(WorldTime(self.aws.clock())),
+            seed: self.builder.seed,
+            ..remuda_aws::Options::default()
+        };
+        let backend: Arc<dyn PoolBackend> = Arc::new(AwsBackend::new(options.in_process(cloud)));
+        let (server, wire) = (self.server.clone(), tripwire.clone());
+        let workload = MadeClusters::new(move |key| {
+            let instance = server.existing_instance(&key.to_string())?;
+            Some(Client::new(Wired::new(instance.router(), wire.clone()), "default"))
+        });
+        let manager = Manager {
+            installation: self.builder.installation.clone(),
+            version: "test".to_owned(),
+            ..Manager::default()
+        };
+        Context::new(
+            Client::new(management, "default"),
+            [backend],
+            Arc::new(self.clock),
+            Arc::new(workload),
+            manager,
+        )
+    }
+
+    /// Starts the controllers.
+    pub fn start(&self) {
+        self.start_with(&Tripwire::never());
+    }
+
+    /// Starts the controllers with their writes going through a tripwire.
+    pub fn start_with(&self, tripwire: &Tripwire) {
+        let shutdown = CancellationToken::new();
+        let ctx = Arc::new(self.context(tripwire));
+        let options = self.builder.options.clone();
+        let task = tokio::spawn(remuda_controllers::run(ctx, options, shutdown.clone()));
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = running.replace(Running { task, shutdown }) {
+            old.task.abort();
+        }
+    }
+
+    fn take_running(&self) -> Option<Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Stops the controllers the way a signal does, and waits until they are done.
+    pub async fn stop(&self) {
+        if let Some(running) = self.take_running() {
+            running.shutdown.cancel();
+            running.task.await.expect("the controllers end without a panic");
+        }
+    }
+
+    /// Stops the controllers the way a power cut does.
+    pub async fn crash(&self) {
+        if let Some(running) = self.take_running() {
+            running.task.abort();
+            let _ = running.task.await;
+        }
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&self, span: Duration) {
+        tokio::time::sleep(span).await;
+    }
+
+    /// Creates objects, with their status where they have one.
+    pub async fn apply(&self, demo: &Demo) {
+        for object in demo.objects() {
+            self.create(object).await;
+        }
+    }
+
+    /// Creates one object, with its status where it has one.
+    pub async fn create(&self, object: &Value) {
+        let kind = kind_of(object);
+        let resource = kind.resource();
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let namespace = object["metadata"]["namespace"].as_str();
+        self.objects
+            .create(&resource, namespace, object, TEST)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        if let Some(status) = object.get("status") {
+            let target = Target {
+                resource: &resource,
+                namespace,
+                name,
+                subresource: Some("status"),
+            };
+            let patch = json!({ "status": status });
+            self.objects
+                .merge_patch(&target, &patch, TEST)
+                .await
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    /// Merge-patches an object of the DEMO namespace.
+    pub async fn patch(&self, kind: Kind, name: &str, patch: Value) {
+        self.patch_in(kind, NAMESPACE, name, None, patch).await;
+    }
+
+    /// Merge-patches the status of an object of the DEMO namespace.
+    pub async fn patch_status(&self, kind: Kind, name: &str, status: Value) {
+        let patch = json!({ "status": status });
+        self.patch_in(kind, NAMESPACE, name, Some("status"), patch).await;
+    }
+
+    /// Merge-patches any object.
+    pub async fn patch_in(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        subresource: Option<&'static str>,
+        patch: Value,
+    ) {
+        let resource = kind.resource();
+        let target = Target {
+            resource: &resource,
+            namespace: kind.is_namespaced().then_some(namespace),
+            name,
+            subresource,
+        };
+        self.objects
+            .merge_patch(&target, &patch, TEST)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Deletes an object of the DEMO namespace.
+    pub async fn delete(&self, kind: Kind, name: &str) {
+        let namespace = kind.is_namespaced().then_some(NAMESPACE);
+        self.objects
+            .delete(&kind.resource(), namespace, name, None)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// An object of the DEMO namespace.
+    pub async fn get(&self, kind: Kind, name: &str) -> Option<Value> {
+        self.objects.get(kind, NAMESPACE, name).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Where both journals stand.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            kubernetes: self.server.management().journal().total(),
+            aws: self.aws.journal().next_number(),
+        }
+    }
+
+    /// Write requests to the management API since a mark, as `verb path`. More than the journal
+    /// keeps is an error of the test.
+    pub fn kubernetes_writes(&self, since: Mark) -> Vec<String> {
+        let instance = self.server.management();
+        let journal = instance.journal();
+        let count = usize::try_from(journal.total() - since.kubernetes).unwrap();
+        let writes = journal.writes();
+        assert!(count <= writes.len(), "{count} writes, more than the journal keeps");
+        writes[writes.len() - count..]
+            .iter()
+            .map(|write| format!("{} {}", write.verb, write.path))
+            .collect()
+    }
+
+    /// Writes to AWS since a mark, as `service:Action`.
+    pub fn aws_writes(&self, since: Mark) -> Vec<String> {
+        let calls = self.aws.journal().since(since.aws);
+        calls
+            .iter()
+            .filter(|call| call.write && !call.from_instance)
+            .map(|call| call.name())
+            .collect()
+    }
+
+    /// All calls to AWS since a mark, as `service:Action`; those of instances left out.
+    pub fn aws_calls(&self, since: Mark) -> Vec<String> {
+        let calls = self.aws.journal().since(since.aws);
+        calls.iter().filter(|call| !call.from_instance).map(|call| call.name()).collect()
+    }
+}
+
+fn kind_of(object: &Value) -> Kind {
+    let (version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
+    Kind::from_manifest(version.unwrap_or_default(), kind.unwrap_or_default())
+        .unwrap_or_else(|| panic!("the test kit does not know {version:?} {kind:?}"))
+}
