@@ -24,6 +24,8 @@ pub(crate) fn merged(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Value {
+    // Kubernetes writes times in whole seconds.
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let live: &[Value] = live.and_then(Value::as_array).map_or(&[], Vec::as_slice);
     let field = |condition: &Value, name: &str| {
         condition

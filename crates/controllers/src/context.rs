@@ -65,10 +65,9 @@ impl Context {
         }
     }
 
-    /// The time, in whole seconds: what Kubernetes times hold.
+    /// The time.
     pub fn now(&self) -> Timestamp {
-        let now = self.clock.now();
-        Timestamp::from_second(now.as_second()).unwrap_or(now)
+        self.clock.now()
     }
 
     /// What the previous passes of this process left behind.

@@ -12,8 +12,9 @@ use std::{
     task::{Context, Poll},
 };
 
+use axum::body::Body;
 use bytes::Bytes;
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use tokio::sync::Notify;
 use tower::{Service, ServiceExt};
@@ -31,6 +32,8 @@ struct Inner {
     writes: Mutex<Vec<String>>,
     tripped: AtomicBool,
     news: Notify,
+    /// Kubernetes writes whose body holds one of these texts are refused.
+    refused: Mutex<Vec<String>>,
 }
 
 impl Tripwire {
@@ -47,6 +50,22 @@ impl Tripwire {
                 ..Inner::default()
             }),
         }
+    }
+
+    /// From now on the API server fails every write whose body holds `text`.
+    pub fn refuse(&self, text: &str) {
+        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+
+    /// The API server takes every write again.
+    pub fn refuse_nothing(&self) {
+        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn refuses(&self, body: &[u8]) -> bool {
+        let body = String::from_utf8_lossy(body);
+        let refused = self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.iter().any(|text| body.contains(text))
     }
 
     /// The writes so far, in order: `PATCH /api/…` or `aws CreateAutoScalingGroup`.
@@ -107,18 +126,17 @@ impl<S> Wired<S> {
 type Answer<R> = Pin<Box<dyn Future<Output = Result<R, Infallible>> + Send>>;
 
 /// The Kubernetes API: everything but a read is a write. Events tell, they do not act.
-impl<S, R> Service<Request<kube::client::Body>> for Wired<S>
+impl<S> Service<Request<kube::client::Body>> for Wired<S>
 where
-    S: Service<Request<kube::client::Body>, Response = R, Error = Infallible>
+    S: Service<Request<kube::client::Body>, Response = Response<Body>, Error = Infallible>
         + Clone
         + Send
         + 'static,
     S::Future: Send,
-    R: Send + 'static,
 {
-    type Response = R;
+    type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Answer<R>;
+    type Future = Answer<Response<Body>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -131,14 +149,32 @@ where
         let write = (!reads).then(|| format!("{} {path}", request.method()));
         Box::pin(async move {
             tripwire.alive().await;
-            let answer = service.oneshot(request).await;
-            if let Some(write) = write {
-                tripwire.wrote(write).await;
+            let Some(write) = write else {
+                let answer = service.oneshot(request).await;
+                tripwire.alive().await;
+                return answer;
+            };
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await.expect("a client's body is in memory").to_bytes();
+            if tripwire.refuses(&body) {
+                return Ok(unavailable());
             }
-            tripwire.alive().await;
+            let request = Request::from_parts(parts, kube::client::Body::from(body));
+            let answer = service.oneshot(request).await;
+            tripwire.wrote(write).await;
             answer
         })
     }
+}
+
+fn unavailable() -> Response<Body> {
+    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":503,
+        "reason":"ServiceUnavailable","message":"refused by the test"}"#;
+    Response::builder()
+        .status(503)
+        .header("content-type", "application/json")
+        .body(Body::from(status))
+        .expect("the parts are valid")
 }
 
 /// A cloud: the action, or the method of an object request, tells a write.

@@ -20,6 +20,7 @@ use remuda_plan::pool::world::Manager;
 use remuda_sim::{
     SimClock,
     aws::{AwsSim, Timing},
+    kubelet::WorkloadApis,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -108,13 +109,13 @@ impl Builder {
             builder: self,
         };
         world.install().await;
-        world.run_nodes(NAMESPACE, "demo");
+        world.run_nodes();
         world
     }
 }
 
-/// A point in both journals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A point in both journals; the default is their beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mark {
     kubernetes: u64,
     aws: u64,
@@ -129,7 +130,7 @@ pub struct World {
     /// The management cluster's objects, with an administrator's rights.
     pub objects: LiveObjects,
     clock: RuntimeClock,
-    nodes: Mutex<Vec<AbortOnDropHandle<()>>>,
+    nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     running: Mutex<Option<Running>>,
     builder: Builder,
 }
@@ -137,6 +138,15 @@ pub struct World {
 struct Running {
     task: JoinHandle<()>,
     shutdown: CancellationToken,
+}
+
+/// Every cluster id means the one workload cluster.
+struct OneCluster(axum::Router);
+
+impl WorkloadApis for OneCluster {
+    fn for_cluster(&self, _: &str) -> Option<axum::Router> {
+        Some(self.0.clone())
+    }
 }
 
 #[derive(Debug)]
@@ -183,12 +193,17 @@ impl World {
         }
     }
 
-    /// Instances of the simulated AWS join the workload cluster from now on.
-    pub fn run_nodes(&self, namespace: &str, cluster: &str) {
-        let instance = self.server.instance(&format!("{namespace}/{cluster}"));
-        let task = tokio::spawn(self.aws.run_nodes(instance.router()));
+    /// Instances of the simulated AWS join the workload cluster `team-a/demo` from now on.
+    pub fn run_nodes(&self) {
+        let router = self.server.instance(&format!("{NAMESPACE}/demo")).router();
+        let task = self.aws.run_nodes(Arc::new(OneCluster(router)));
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.push(AbortOnDropHandle::new(task));
+        *nodes = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// Instances that boot from now on never become Nodes.
+    pub fn stop_nodes(&self) {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// A context as a process of its own would make it; its writes go through `tripwire`.

@@ -43,7 +43,8 @@ pub(crate) async fn attempt(
     let Next::Go(goal) = next else {
         return pass;
     };
-    let deadline = Duration::from_secs(goal.deadline_seconds.into());
+    let left = goal.deadline.duration_since(pass.started);
+    let deadline = Duration::try_from(left).unwrap_or_default();
     let ended = tokio::select! {
         biased;
         () = ctx.shutdown.cancelled() => Err(PassEnd::Interrupted),
@@ -245,19 +246,14 @@ impl Pool<'_> {
     }
 
     fn outputs(&self, observed: &Observed) -> Result<remuda_plan::pool::outputs::Outputs, Stop> {
-        let dropped = match self.desired {
-            Some(Desired::Aws(desired)) => desired.dropped_node_labels.as_slice(),
-            None => &[],
-        };
-        let replicas = self.goal.inputs.as_ref().map(|inputs| inputs.replicas);
-        self.goal
-            .driver
+        let goal = self.goal;
+        goal.driver
             .outputs(
                 self.handle,
                 observed,
-                dropped,
-                replicas,
-                &self.goal.context(),
+                &goal.dropped_node_labels,
+                goal.input_replicas(),
+                &goal.context(),
             )
             .map_err(PassEnd::Failed)
     }

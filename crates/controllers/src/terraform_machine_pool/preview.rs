@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use remuda_plan::{
-    driver::Freshness,
+    driver::{Depth, Freshness},
     pool::{
         action::Plan,
         gate::{Findings, Next, Release, gate, owner_reference},
@@ -193,7 +193,7 @@ pub async fn preview(
             .cluster
             .found()
             .is_some_and(|cluster| cluster.spec.paused);
-    make_due(&mut gathered.world);
+    make_due(&mut gathered.world, ctx.now());
     let gate = gate(&gathered.world, ctx.now());
     let mut preview = Preview {
         namespace: key.namespace.clone(),
@@ -208,10 +208,14 @@ pub async fn preview(
         Next::Ignore => preview.outcome = Outcome::NotOurs,
         Next::Release(release) => preview.outcome = Outcome::Released(release),
         Next::AddFinalizer | Next::Prepare(_) | Next::Rest => {}
+        // An apply is due but cannot start: what is due besides it is beside the point.
+        Next::Go(goal)
+            if preview.findings.apply_due.is_some() && goal.operation != Operation::Apply => {}
         Next::Go(mut goal) => {
-            if goal.operation == Operation::Drift {
-                // A drift check and an apply compare the same things.
+            if goal.operation != Operation::Destroy {
+                // A drift check compares what an apply would.
                 goal.operation = Operation::Apply;
+                goal.depth = Depth::Full;
             }
             preview.operation = Some(goal.operation);
             preview.because.clone_from(&goal.because);
@@ -304,7 +308,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
 }
 
 /// Lets the gate pass everything that only says "not yet": a preview asks what, not when.
-fn make_due(world: &mut World) {
+fn make_due(world: &mut World, now: Timestamp) {
     let metadata = &mut world.pool.metadata;
     if !metadata
         .finalizers
@@ -324,7 +328,11 @@ fn make_due(world: &mut World) {
     if let Lookup::Found(cluster) = &mut world.infra_cluster {
         cluster.status.active_job = None;
     }
-    world.memory = Some(Memory::new(Timestamp::UNIX_EPOCH));
+    world.pool.status.active_job = None;
+    world.memory = Some(Memory {
+        refreshed_at: Some(now),
+        ..Memory::new(Timestamp::UNIX_EPOCH)
+    });
     if let remuda_plan::pool::world::RecordRead::Found { record, .. } = &mut world.record {
         record.history.apply.retry_at = None;
         record.history.destroy.retry_at = None;
