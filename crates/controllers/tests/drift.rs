@@ -165,8 +165,9 @@ async fn a_failed_refresh_keeps_what_was_published() {
 #[tokio::test(start_paused = true)]
 async fn throttling_only_delays() {
     let world = World::new().await;
-    for service in ["autoscaling", "ec2"] {
-        world.aws.faults().script(Fault::new(Effect::Throttle).service(service).every(2));
+    world.aws.faults().script(Fault::new(Effect::Throttle).service("autoscaling").every(2));
+    for action in ["DescribeInstances", "DescribeImages", "CreateLaunchTemplate"] {
+        world.aws.faults().script(Fault::new(Effect::Throttle).on("ec2", action).every(2));
     }
     world.apply(&Demo::default()).await;
     world.start();

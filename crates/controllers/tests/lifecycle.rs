@@ -40,8 +40,9 @@ async fn a_settled_world_is_only_read() {
     world.start();
     world.pool_is_ready().await;
     world.machine_pool_is_running(3).await;
+    // The first drift check comes after half an hour and says that there is none.
+    world.pool_says("DriftDetected", "False", "NoDrift").await;
     world.pass(Duration::from_mins(2)).await;
-    // Half an hour and more: the first drift check is part of it.
     world.stays_quiet(Duration::from_mins(70)).await;
 }
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How long an expectation may take to come true, in virtual time.
-const PATIENCE: Duration = Duration::from_mins(30);
+const PATIENCE: Duration = Duration::from_mins(45);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(500);
 

@@ -85,6 +85,8 @@ pub(crate) enum Nodes {
         by_provider_id: BTreeMap<String, Arc<NodeFact>>,
         by_name: BTreeMap<String, Option<Arc<NodeFact>>>,
     },
+    /// The first list is under way; the pool is woken when it is complete.
+    Listing,
     /// The workload cluster cannot be asked: counters and references stay.
     Unknown(String),
 }

@@ -246,13 +246,12 @@ async fn nodes(
         Err(unreachable) => return (None, Nodes::Unknown(unreachable.to_string())),
     };
     let workload = Some(LiveObjects::new(client));
+    if cache.trouble().is_some() {
+        let why = "the watch of the workload cluster's Nodes is broken".to_owned();
+        return (workload, Nodes::Unknown(why));
+    }
     if !cache.is_current() {
-        let why = if cache.trouble().is_some() {
-            "the watch of the workload cluster's Nodes is broken"
-        } else {
-            "the workload cluster's Nodes are being listed"
-        };
-        return (workload, Nodes::Unknown(why.to_owned()));
+        return (workload, Nodes::Listing);
     }
     let by_provider_id: BTreeMap<String, Arc<_>> = ids
         .into_iter()

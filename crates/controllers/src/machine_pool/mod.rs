@@ -98,6 +98,10 @@ pub(crate) async fn reconcile(
         return Ok(Requeue::OnChange);
     }
     adopt::ownership(&gathered, ctx).await?;
+    if matches!(gathered.facts.nodes, Nodes::Listing) {
+        // A moment later the Nodes are known: no status in between that says they are not.
+        return Ok(Requeue::OnChange);
+    }
     let verdict = status::decide(&gathered.facts);
     let nodes = nodes::settle(&gathered, &verdict).await;
     publish::spec(&gathered, &verdict, ctx).await?;

@@ -126,7 +126,7 @@ fn members(facts: &Facts, provider_ids: &[String]) -> Option<Vec<Arc<NodeFact>>>
                 .cloned()
                 .collect(),
         ),
-        Nodes::Unknown(_) => None,
+        Nodes::Listing | Nodes::Unknown(_) => None,
     }
 }
 
