@@ -39,7 +39,13 @@ impl Scenario {
         match self {
             Self::Create => world.apply(&Demo::default()).await,
             Self::Scale => {
-                world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 5 } })).await;
+                world
+                    .patch(
+                        Kind::MachinePool,
+                        POOL,
+                        json!({ "spec": { "replicas": 5 } }),
+                    )
+                    .await;
             }
             Self::Roll => {
                 let version = json!({ "version": "v1.35.0" });
@@ -92,22 +98,42 @@ async fn end(world: &World) -> End {
     let aws = world.aws.world();
     let groups = aws.groups();
     let templates: BTreeSet<String> = aws.templates().into_iter().map(|it| it.name).collect();
-    let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap_or_default();
+    let pool = world
+        .get(Kind::TerraformMachinePool, POOL)
+        .await
+        .unwrap_or_default();
     let machine_pool = world.get(Kind::MachinePool, POOL).await.unwrap_or_default();
-    let nodes = world.workload().list_of(&Kind::Node.resource(), None, "").await.unwrap();
+    let nodes = world
+        .workload()
+        .list_of(&Kind::Node.resource(), None, "")
+        .await
+        .unwrap();
     End {
-        template_is_named: groups.iter().all(|group| templates.contains(&group.template.0)),
+        template_is_named: groups
+            .iter()
+            .all(|group| templates.contains(&group.template.0)),
         groups: groups
             .iter()
             .map(|group| {
                 let members = aws.live_instances(&group.name).len();
-                (group.name.clone(), group.min, group.max, group.desired, members)
+                (
+                    group.name.clone(),
+                    group.min,
+                    group.max,
+                    group.desired,
+                    members,
+                )
             })
             .collect(),
         templates: templates.len(),
         payloads: aws.object_keys(BUCKET),
         nodes: nodes.len(),
-        records: usize::from(world.get(Kind::Secret, "remuda-pool-demo-pool-0").await.is_some()),
+        records: usize::from(
+            world
+                .get(Kind::Secret, "remuda-pool-demo-pool-0")
+                .await
+                .is_some(),
+        ),
         finalizers: pool["metadata"]["finalizers"].clone(),
         block_move: !pool["metadata"]["annotations"]["clusterctl.cluster.x-k8s.io/block-move"]
             .is_null(),
@@ -123,12 +149,19 @@ async fn invariants_hold(world: &World, at: usize) {
     if !world.aws.journal().calls().is_empty() {
         let finalizers = pool["metadata"]["finalizers"].as_array();
         assert!(
-            finalizers.is_some_and(|all| all.iter().any(|it| it
-                == "terraformmachinepool.infrastructure.cluster.x-k8s.io")),
+            finalizers.is_some_and(|all| all
+                .iter()
+                .any(|it| it == "terraformmachinepool.infrastructure.cluster.x-k8s.io")),
             "a cloud call before the finalizer, at write {at}"
         );
     }
-    assert!(writes.iter().filter(|call| call.action == "CreateAutoScalingGroup").count() <= 1);
+    assert!(
+        writes
+            .iter()
+            .filter(|call| call.action == "CreateAutoScalingGroup")
+            .count()
+            <= 1
+    );
 }
 
 async fn survives(scenario: Scenario) {
@@ -156,7 +189,12 @@ async fn survives(scenario: Scenario) {
         scenario.is_done(&world).await;
         world.pass(Duration::from_mins(3)).await;
         let got = end(&world).await;
-        assert_eq!(got, wanted, "killed after write {at}: {:?}", tripwire.writes().last());
+        assert_eq!(
+            got,
+            wanted,
+            "killed after write {at}: {:?}",
+            tripwire.writes().last()
+        );
         world.stays_quiet(Duration::from_mins(5)).await;
     }
 }

@@ -37,7 +37,11 @@ async fn a_deleted_machine_pool_takes_everything_along() {
     world.is_gone(Kind::TerraformMachinePool, POOL).await;
     world.is_gone(Kind::Secret, RECORD).await;
     nothing_is_left(&world);
-    let nodes = world.workload().list_of(&Kind::Node.resource(), None, "").await.unwrap();
+    let nodes = world
+        .workload()
+        .list_of(&Kind::Node.resource(), None, "")
+        .await
+        .unwrap();
     assert!(nodes.is_empty(), "{nodes:#?}");
     let reasons = world.event_reasons(POOL).await;
     for reason in ["DeletionStarted", "Destroyed", "FinalizerRemoved"] {
@@ -55,7 +59,11 @@ async fn a_deleted_cluster_takes_its_pools_first_and_leaves_nodes_alone() {
     world.is_gone(Kind::TerraformCluster, "demo").await;
     world.is_gone(Kind::MachinePool, POOL).await;
     nothing_is_left(&world);
-    let nodes = world.workload().list_of(&Kind::Node.resource(), None, "").await.unwrap();
+    let nodes = world
+        .workload()
+        .list_of(&Kind::Node.resource(), None, "")
+        .await
+        .unwrap();
     assert_eq!(nodes.len(), 3);
 }
 
@@ -76,7 +84,9 @@ async fn destroy_needs_neither_owner_nor_cluster_nor_bootstrap_data() {
     ] {
         world.delete(kind, name).await;
         if world.get(kind, name).await.is_some() {
-            world.patch(kind, name, json!({ "metadata": { "finalizers": null } })).await;
+            world
+                .patch(kind, name, json!({ "metadata": { "finalizers": null } }))
+                .await;
         }
         world.is_gone(kind, name).await;
     }
@@ -94,7 +104,9 @@ async fn a_pool_that_never_applied_goes_without_a_cloud_call() {
         .apply(&Demo::default().without("Secret", "demo-pool-0-bootstrap"))
         .await;
     world.start();
-    world.pool_says("DependenciesReady", "Unknown", "WaitingForBootstrapData").await;
+    world
+        .pool_says("DependenciesReady", "Unknown", "WaitingForBootstrapData")
+        .await;
     world.delete(Kind::TerraformMachinePool, POOL).await;
     world.is_gone(Kind::TerraformMachinePool, POOL).await;
     assert!(world.aws.journal().calls().is_empty());
@@ -113,7 +125,10 @@ async fn retain_leaves_the_group_and_labels_the_record() {
     world.pass(Duration::from_mins(5)).await;
     assert_eq!(world.aws_writes(mark), Vec::<String>::new());
     assert_eq!(world.aws.world().group(GROUP).unwrap().desired, 3);
-    let record = world.get(Kind::Secret, RECORD).await.expect("the record is kept");
+    let record = world
+        .get(Kind::Secret, RECORD)
+        .await
+        .expect("the record is kept");
     assert_eq!(
         record["metadata"]["labels"]["captf.io/retained-from-uid"],
         pool["metadata"]["uid"]
@@ -130,7 +145,9 @@ async fn without_a_policy_and_a_cluster_to_inherit_from_nothing_runs() {
     world.delete(Kind::TerraformMachinePool, POOL).await;
     let mark = world.mark();
     world.start();
-    world.pool_says("Deleting", "True", "DeletionPolicyUnresolved").await;
+    world
+        .pool_says("Deleting", "True", "DeletionPolicyUnresolved")
+        .await;
     world.pass(Duration::from_mins(10)).await;
     assert_eq!(world.aws_writes(mark), Vec::<String>::new());
 
@@ -151,12 +168,18 @@ async fn a_deletion_waits_for_an_identity_that_was_revoked() {
     let revoke = json!({ "spec": { "allowedNamespaces": {
         "selector": null, "list": ["somewhere-else"],
     } } });
-    world.patch(Kind::TerraformClusterIdentity, "demo-aws", revoke).await;
+    world
+        .patch(Kind::TerraformClusterIdentity, "demo-aws", revoke)
+        .await;
     world.delete(Kind::TerraformMachinePool, POOL).await;
-    world.pool_says("ApplyJobSucceeded", "False", "IdentityNotAllowed").await;
+    world
+        .pool_says("ApplyJobSucceeded", "False", "IdentityNotAllowed")
+        .await;
     assert!(world.aws.world().group(GROUP).is_some());
     let allow = json!({ "spec": { "allowedNamespaces": { "list": ["team-a"] } } });
-    world.patch(Kind::TerraformClusterIdentity, "demo-aws", allow).await;
+    world
+        .patch(Kind::TerraformClusterIdentity, "demo-aws", allow)
+        .await;
     world.is_gone(Kind::TerraformMachinePool, POOL).await;
     nothing_is_left(&world);
 }
@@ -165,14 +188,22 @@ async fn a_deletion_waits_for_an_identity_that_was_revoked() {
 #[tokio::test(start_paused = true)]
 async fn a_paused_cluster_keeps_a_deleting_pool() {
     let world = settled(Demo::default()).await;
-    world.patch(Kind::Cluster, "demo", json!({ "spec": { "paused": true } })).await;
+    world
+        .patch(Kind::Cluster, "demo", json!({ "spec": { "paused": true } }))
+        .await;
     world.pool_says("Paused", "True", "Paused").await;
     let calls = world.mark();
     world.delete(Kind::TerraformMachinePool, POOL).await;
     world.pass(Duration::from_mins(10)).await;
     assert!(world.get(Kind::TerraformMachinePool, POOL).await.is_some());
     assert_eq!(world.aws_calls(calls), Vec::<String>::new());
-    world.patch(Kind::Cluster, "demo", json!({ "spec": { "paused": false } })).await;
+    world
+        .patch(
+            Kind::Cluster,
+            "demo",
+            json!({ "spec": { "paused": false } }),
+        )
+        .await;
     world.is_gone(Kind::TerraformMachinePool, POOL).await;
 }
 
@@ -199,12 +230,15 @@ async fn an_externally_managed_pool_is_left_alone_and_only_released() {
 #[tokio::test(start_paused = true)]
 async fn a_destroy_that_fails_is_tried_again_until_it_succeeds() {
     let world = settled(Demo::default()).await;
-    world
-        .aws
-        .faults()
-        .script(Fault::new(Effect::Denied).on("autoscaling", "DeleteAutoScalingGroup").times(2));
+    world.aws.faults().script(
+        Fault::new(Effect::Denied)
+            .on("autoscaling", "DeleteAutoScalingGroup")
+            .times(2),
+    );
     world.delete(Kind::TerraformMachinePool, POOL).await;
-    world.pool_says("ApplyJobSucceeded", "False", "DestroyFailed").await;
+    world
+        .pool_says("ApplyJobSucceeded", "False", "DestroyFailed")
+        .await;
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     assert_eq!(condition(&pool, "Deleting").unwrap().0, "True");
     world.is_gone(Kind::TerraformMachinePool, POOL).await;

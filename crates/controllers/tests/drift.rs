@@ -60,14 +60,27 @@ async fn a_removed_tag_is_reported_and_nothing_is_changed() {
     let world = settled(watchful("Report")).await;
     let mark = world.mark();
     remove_tag(&world);
-    world.pool_says("DriftDetected", "True", "DriftReported").await;
+    world
+        .pool_says("DriftDetected", "True", "DriftReported")
+        .await;
     let now = pool(&world).await;
-    assert_eq!(now["status"]["lastRun"]["drift"]["update"], 1, "{}", now["status"]["lastRun"]);
+    assert_eq!(
+        now["status"]["lastRun"]["drift"]["update"], 1,
+        "{}",
+        now["status"]["lastRun"]
+    );
     world.pass(Duration::from_mins(10)).await;
     assert_eq!(world.aws_writes(mark), Vec::<String>::new());
     assert_eq!(condition(&pool(&world).await, "Ready").unwrap().0, "True");
     let reasons = world.event_reasons(POOL).await;
-    assert_eq!(reasons.iter().filter(|told| *told == "DriftDetected").count(), 1, "{reasons:?}");
+    assert_eq!(
+        reasons
+            .iter()
+            .filter(|told| *told == "DriftDetected")
+            .count(),
+        1,
+        "{reasons:?}"
+    );
 }
 
 /// Proves: CAPTF-66.
@@ -87,7 +100,10 @@ async fn a_removed_tag_is_put_back_where_drift_is_remediated() {
     world.pool_says("DriftDetected", "False", "NoDrift").await;
     let reasons = world.event_reasons(POOL).await;
     for reason in ["DriftRemediationStarted", "DriftResolved"] {
-        assert!(reasons.iter().any(|told| told == reason), "{reason}: {reasons:?}");
+        assert!(
+            reasons.iter().any(|told| told == reason),
+            "{reason}: {reasons:?}"
+        );
     }
 }
 
@@ -95,9 +111,15 @@ async fn a_removed_tag_is_put_back_where_drift_is_remediated() {
 #[tokio::test(start_paused = true)]
 async fn a_moved_count_is_drift_on_a_fixed_pool_only() {
     let world = settled(watchful("Report")).await;
-    let sizes = [("AutoScalingGroupName", GROUP), ("MaxSize", "6"), ("DesiredCapacity", "5")];
+    let sizes = [
+        ("AutoScalingGroupName", GROUP),
+        ("MaxSize", "6"),
+        ("DesiredCapacity", "5"),
+    ];
     by_hand(&world, "UpdateAutoScalingGroup", &sizes);
-    world.pool_says("DriftDetected", "True", "DriftReported").await;
+    world
+        .pool_says("DriftDetected", "True", "DriftReported")
+        .await;
 
     let autoscaled = settled(watchful("Report").machine_pool(|pool| {
         pool["metadata"]["annotations"] = json!({ MIN: "2", MAX: "10" });
@@ -107,7 +129,12 @@ async fn a_moved_count_is_drift_on_a_fixed_pool_only() {
     by_hand(&autoscaled, "SetDesiredCapacity", &desired);
     autoscaled.machine_pool_is_running(5).await;
     autoscaled.pass(Duration::from_mins(10)).await;
-    assert_eq!(condition(&pool(&autoscaled).await, "DriftDetected").unwrap().0, "False");
+    assert_eq!(
+        condition(&pool(&autoscaled).await, "DriftDetected")
+            .unwrap()
+            .0,
+        "False"
+    );
 }
 
 /// Proves: CAPTF-47.
@@ -119,11 +146,16 @@ async fn a_group_deleted_by_hand_is_terminated_at_once_and_the_list_empties_once
         "DeleteAutoScalingGroup",
         &[("AutoScalingGroupName", GROUP), ("ForceDelete", "true")],
     );
-    world.pool_says("InfrastructureHealthy", "False", "InstanceTerminated").await;
     world
-        .object_becomes(Kind::TerraformMachinePool, POOL, "the list is empty", |pool| {
-            pool["spec"]["providerIDList"] == json!([])
-        })
+        .pool_says("InfrastructureHealthy", "False", "InstanceTerminated")
+        .await;
+    world
+        .object_becomes(
+            Kind::TerraformMachinePool,
+            POOL,
+            "the list is empty",
+            |pool| pool["spec"]["providerIDList"] == json!([]),
+        )
         .await;
     let now = pool(&world).await;
     assert_eq!(now["status"]["replicas"], 3);
@@ -131,10 +163,22 @@ async fn a_group_deleted_by_hand_is_terminated_at_once_and_the_list_empties_once
     assert_eq!(condition(&now, "Ready").unwrap().0, "False");
     // The MachinePool's own guard keeps its list: replicas are not known to be zero.
     let machine_pool = world.get(Kind::MachinePool, POOL).await.unwrap();
-    assert_eq!(machine_pool["spec"]["providerIDList"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        machine_pool["spec"]["providerIDList"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
 
     // The next apply makes it anew.
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 2 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 2 } }),
+        )
+        .await;
     world.machine_pool_is_running(2).await;
     assert_eq!(world.aws.world().group(GROUP).unwrap().desired, 2);
 }
@@ -147,27 +191,47 @@ async fn a_failed_refresh_keeps_what_was_published() {
         .aws
         .faults()
         .script(Fault::new(Effect::Denied).on("autoscaling", "DescribeAutoScalingGroups"));
-    world.pool_says("DriftJobSucceeded", "False", "DriftJobFailed").await;
+    world
+        .pool_says("DriftJobSucceeded", "False", "DriftJobFailed")
+        .await;
     world.pass(Duration::from_mins(10)).await;
     let after = pool(&world).await;
-    assert_eq!(before["spec"]["providerIDList"], after["spec"]["providerIDList"]);
+    assert_eq!(
+        before["spec"]["providerIDList"],
+        after["spec"]["providerIDList"]
+    );
     assert_eq!(before["status"]["replicas"], after["status"]["replicas"]);
     assert_eq!(before["status"]["instances"], after["status"]["instances"]);
     assert_eq!(condition(&after, "Ready").unwrap().0, "True");
     world.aws.faults().clear();
     world
-        .object_becomes(Kind::TerraformMachinePool, POOL, "reads are fine again", |pool| {
-            condition(pool, "DriftJobSucceeded").is_some_and(|(status, _)| status != "False")
-        })
+        .object_becomes(
+            Kind::TerraformMachinePool,
+            POOL,
+            "reads are fine again",
+            |pool| {
+                condition(pool, "DriftJobSucceeded").is_some_and(|(status, _)| status != "False")
+            },
+        )
         .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn throttling_only_delays() {
     let world = World::new().await;
-    world.aws.faults().script(Fault::new(Effect::Throttle).service("autoscaling").every(2));
-    for action in ["DescribeInstances", "DescribeImages", "CreateLaunchTemplate"] {
-        world.aws.faults().script(Fault::new(Effect::Throttle).on("ec2", action).every(2));
+    world
+        .aws
+        .faults()
+        .script(Fault::new(Effect::Throttle).service("autoscaling").every(2));
+    for action in [
+        "DescribeInstances",
+        "DescribeImages",
+        "CreateLaunchTemplate",
+    ] {
+        world
+            .aws
+            .faults()
+            .script(Fault::new(Effect::Throttle).on("ec2", action).every(2));
     }
     world.apply(&Demo::default()).await;
     world.start();
@@ -187,10 +251,15 @@ async fn a_denied_create_names_the_call_and_goes_on_once_it_is_allowed() {
         .script(Fault::new(Effect::Denied).on("autoscaling", "CreateAutoScalingGroup"));
     world.apply(&Demo::default()).await;
     world.start();
-    world.pool_says("ApplyJobSucceeded", "False", "ApplyFailed").await;
+    world
+        .pool_says("ApplyJobSucceeded", "False", "ApplyFailed")
+        .await;
     let now = pool(&world).await;
     let conditions = now["status"]["conditions"].as_array().unwrap();
-    let failed = conditions.iter().find(|one| one["type"] == "ApplyJobSucceeded").unwrap();
+    let failed = conditions
+        .iter()
+        .find(|one| one["type"] == "ApplyJobSucceeded")
+        .unwrap();
     let message = failed["message"].as_str().unwrap();
     assert!(message.contains("CreateAutoScalingGroup"), "{message}");
     world.aws.faults().clear();
@@ -214,8 +283,16 @@ async fn a_group_of_another_installation_is_never_touched() {
     );
     let mark = world.mark();
     world.start();
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 5 } })).await;
-    world.pool_says("ApplyJobSucceeded", "False", "ApplyFailed").await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 5 } }),
+        )
+        .await;
+    world
+        .pool_says("ApplyJobSucceeded", "False", "ApplyFailed")
+        .await;
     world.delete(Kind::MachinePool, POOL).await;
     world.pass(Duration::from_mins(15)).await;
     let touched: Vec<String> = world

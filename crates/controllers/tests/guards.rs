@@ -31,7 +31,10 @@ fn untouched(world: &World) {
 async fn message(world: &World, kind: &str) -> String {
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     let conditions = pool["status"]["conditions"].as_array().unwrap();
-    let found = conditions.iter().find(|condition| condition["type"] == kind).unwrap();
+    let found = conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)
+        .unwrap();
     found["message"].as_str().unwrap().to_owned()
 }
 
@@ -42,7 +45,9 @@ async fn a_cluster_on_other_infrastructure_is_not_served() {
         cluster["spec"]["infrastructureRef"]["kind"] = json!("TerraformMachinePool");
     }))
     .await;
-    world.pool_says("DependenciesReady", "False", "ClusterNotTerraform").await;
+    world
+        .pool_says("DependenciesReady", "False", "ClusterNotTerraform")
+        .await;
     untouched(&world);
 }
 
@@ -53,7 +58,9 @@ async fn missing_exports_are_awaited_and_nothing_is_rendered() {
         cluster["status"].as_object_mut().unwrap().remove("exports");
     }))
     .await;
-    world.pool_says("DependenciesReady", "Unknown", "WaitingForClusterExports").await;
+    world
+        .pool_says("DependenciesReady", "Unknown", "WaitingForClusterExports")
+        .await;
     world.pass(Duration::from_mins(5)).await;
     untouched(&world);
 }
@@ -68,7 +75,9 @@ async fn bootstrap_data_that_comes_later_wakes_the_pool() {
         .cloned()
         .unwrap();
     let world = started(Demo::default().without("Secret", "demo-pool-0-bootstrap")).await;
-    world.pool_says("DependenciesReady", "Unknown", "WaitingForBootstrapData").await;
+    world
+        .pool_says("DependenciesReady", "Unknown", "WaitingForBootstrapData")
+        .await;
     untouched(&world);
     world.create(&bootstrap).await;
     world.pool_is_ready().await;
@@ -78,7 +87,9 @@ async fn bootstrap_data_that_comes_later_wakes_the_pool() {
 #[tokio::test(start_paused = true)]
 async fn without_an_identity_no_operation_starts() {
     let world = started(Demo::default().without("TerraformClusterIdentity", "demo-aws")).await;
-    world.pool_says("IdentityAllowed", "False", "IdentityNotFound").await;
+    world
+        .pool_says("IdentityAllowed", "False", "IdentityNotFound")
+        .await;
     world.pass(Duration::from_mins(5)).await;
     untouched(&world);
 }
@@ -86,15 +97,26 @@ async fn without_an_identity_no_operation_starts() {
 /// Proves: CAPTF-57.
 #[tokio::test(start_paused = true)]
 async fn an_identity_serves_only_allowed_namespaces() {
-    let world = started(Demo::default().edit("TerraformClusterIdentity", "demo-aws", |identity| {
-        identity["spec"].as_object_mut().unwrap().remove("allowedNamespaces");
-    }))
+    let world = started(
+        Demo::default().edit("TerraformClusterIdentity", "demo-aws", |identity| {
+            identity["spec"]
+                .as_object_mut()
+                .unwrap()
+                .remove("allowedNamespaces");
+        }),
+    )
     .await;
-    world.pool_says("IdentityAllowed", "False", "NamespaceNotAllowed").await;
+    world
+        .pool_says("IdentityAllowed", "False", "NamespaceNotAllowed")
+        .await;
     untouched(&world);
     let allow = json!({ "spec": { "allowedNamespaces": { "selector": {} } } });
-    world.patch(Kind::TerraformClusterIdentity, "demo-aws", allow).await;
-    world.pool_says("IdentityAllowed", "True", "IdentityAllowed").await;
+    world
+        .patch(Kind::TerraformClusterIdentity, "demo-aws", allow)
+        .await;
+    world
+        .pool_says("IdentityAllowed", "True", "IdentityAllowed")
+        .await;
     world.pool_is_ready().await;
 }
 
@@ -102,7 +124,9 @@ async fn an_identity_serves_only_allowed_namespaces() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_secret_or_key_is_named() {
     let world = started(Demo::default().without("Secret", "demo-aws")).await;
-    world.pool_says("IdentityAllowed", "False", "SecretNotFound").await;
+    world
+        .pool_says("IdentityAllowed", "False", "SecretNotFound")
+        .await;
     untouched(&world);
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
@@ -110,8 +134,14 @@ async fn a_missing_secret_or_key_is_named() {
         "stringData": { "AWS_ACCESS_KEY_ID": "AKIAREMUDADEMO000000" },
     });
     world.create(&secret).await;
-    world.pool_says("IdentityAllowed", "False", "CredentialsIncomplete").await;
-    assert!(message(&world, "IdentityAllowed").await.contains("AWS_SECRET_ACCESS_KEY"));
+    world
+        .pool_says("IdentityAllowed", "False", "CredentialsIncomplete")
+        .await;
+    assert!(
+        message(&world, "IdentityAllowed")
+            .await
+            .contains("AWS_SECRET_ACCESS_KEY")
+    );
     untouched(&world);
 }
 
@@ -119,17 +149,32 @@ async fn a_missing_secret_or_key_is_named() {
 async fn an_identity_reports_its_secret_and_who_uses_it() {
     let world = started(Demo::default()).await;
     world
-        .object_becomes(Kind::TerraformClusterIdentity, "demo-aws", "Ready, used", |identity| {
-            condition(identity, "Ready") == Some(("True".to_owned(), "SecretFound".to_owned()))
-                && identity["status"]["namespaces"] == json!(["team-a"])
-        })
+        .object_becomes(
+            Kind::TerraformClusterIdentity,
+            "demo-aws",
+            "Ready, used",
+            |identity| {
+                condition(identity, "Ready") == Some(("True".to_owned(), "SecretFound".to_owned()))
+                    && identity["status"]["namespaces"] == json!(["team-a"])
+            },
+        )
         .await;
     let resource = Kind::Secret.resource();
-    world.objects.delete(&resource, Some("remuda-system"), "demo-aws", None).await.unwrap();
     world
-        .object_becomes(Kind::TerraformClusterIdentity, "demo-aws", "not Ready", |identity| {
-            condition(identity, "Ready") == Some(("False".to_owned(), "SecretNotFound".to_owned()))
-        })
+        .objects
+        .delete(&resource, Some("remuda-system"), "demo-aws", None)
+        .await
+        .unwrap();
+    world
+        .object_becomes(
+            Kind::TerraformClusterIdentity,
+            "demo-aws",
+            "not Ready",
+            |identity| {
+                condition(identity, "Ready")
+                    == Some(("False".to_owned(), "SecretNotFound".to_owned()))
+            },
+        )
         .await;
 }
 
@@ -147,7 +192,9 @@ async fn a_rotated_credential_is_used_next_and_re_applies_nothing() {
         "AWS_ACCESS_KEY_ID": "AKIAREMUDADEMO000009",
         "AWS_SECRET_ACCESS_KEY": "anotherdemosecretkeyforsimulatedworlds00",
     } });
-    world.patch_in(Kind::Secret, "remuda-system", "demo-aws", None, secret).await;
+    world
+        .patch_in(Kind::Secret, "remuda-system", "demo-aws", None, secret)
+        .await;
     world.aws.world().remove_key("AKIAREMUDADEMO000000");
     world.pass(Duration::from_mins(5)).await;
     assert_eq!(world.aws_writes(before), Vec::<String>::new());
@@ -172,17 +219,20 @@ async fn an_unlabeled_source_counts_as_missing() {
             "data": { "root_volume_size_gib": "100" },
         })
     };
-    let from = |optional: bool| {
-        json!([{ "configMapRef": { "name": "shared" }, "optional": optional }])
-    };
+    let from =
+        |optional: bool| json!([{ "configMapRef": { "name": "shared" }, "optional": optional }]);
     let demo = Demo::default()
         .with(map(json!({})))
         .pool(|pool| pool["spec"]["variablesFrom"] = from(false));
     let world = started(demo).await;
-    world.pool_says("DependenciesReady", "False", "VariablesSourceNotFound").await;
+    world
+        .pool_says("DependenciesReady", "False", "VariablesSourceNotFound")
+        .await;
     untouched(&world);
     let optional = json!({ "spec": { "variablesFrom": from(true) } });
-    world.patch(Kind::TerraformMachinePool, POOL, optional).await;
+    world
+        .patch(Kind::TerraformMachinePool, POOL, optional)
+        .await;
     world.pool_is_ready().await;
 
     // Opting in later is seen without a change of the pool, and its value counts.
@@ -191,7 +241,10 @@ async fn an_unlabeled_source_counts_as_missing() {
     world.patch(Kind::ConfigMap, "shared", label).await;
     world.pass(Duration::from_mins(2)).await;
     let writes = world.aws_writes(templates);
-    assert!(writes.contains(&"ec2:CreateLaunchTemplateVersion".to_owned()), "{writes:?}");
+    assert!(
+        writes.contains(&"ec2:CreateLaunchTemplateVersion".to_owned()),
+        "{writes:?}"
+    );
 }
 
 /// Proves: CAPTF-63.
@@ -201,9 +254,14 @@ async fn bad_variables_are_reported_together_and_no_call_is_made() {
         pool["spec"]["variables"] = json!({ "instnce_type": "m6i.large", "spot": "maybe" });
     }))
     .await;
-    world.pool_says("DependenciesReady", "False", "VariablesInvalid").await;
+    world
+        .pool_says("DependenciesReady", "False", "VariablesInvalid")
+        .await;
     let message = message(&world, "DependenciesReady").await;
-    assert!(message.contains("instnce_type") && message.contains("spot"), "{message}");
+    assert!(
+        message.contains("instnce_type") && message.contains("spot"),
+        "{message}"
+    );
     world.pass(Duration::from_mins(5)).await;
     untouched(&world);
 }
@@ -215,8 +273,14 @@ async fn an_image_no_driver_serves_is_refused() {
         pool["spec"]["source"]["image"] = json!("ghcr.io/captf-io/gcp-machinepool:v1");
     }))
     .await;
-    world.pool_says("ApplyJobSucceeded", "False", "ImageInvalid").await;
-    assert!(message(&world, "ApplyJobSucceeded").await.contains("aws-machinepool"));
+    world
+        .pool_says("ApplyJobSucceeded", "False", "ImageInvalid")
+        .await;
+    assert!(
+        message(&world, "ApplyJobSucceeded")
+            .await
+            .contains("aws-machinepool")
+    );
     untouched(&world);
 }
 
@@ -228,11 +292,20 @@ async fn a_secret_without_usable_credentials_makes_no_call() {
             secret["stringData"] = json!({ "AWS_REGION": "us-east-1" });
         })
         .edit("TerraformClusterIdentity", "demo-aws", |identity| {
-            identity["spec"].as_object_mut().unwrap().remove("requiredKeys");
+            identity["spec"]
+                .as_object_mut()
+                .unwrap()
+                .remove("requiredKeys");
         });
     let world = started(demo).await;
-    world.pool_says("ApplyJobSucceeded", "False", "ApplyFailed").await;
-    assert!(message(&world, "ApplyJobSucceeded").await.contains("AWS_ACCESS_KEY_ID"));
+    world
+        .pool_says("ApplyJobSucceeded", "False", "ApplyFailed")
+        .await;
+    assert!(
+        message(&world, "ApplyJobSucceeded")
+            .await
+            .contains("AWS_ACCESS_KEY_ID")
+    );
     world.pass(Duration::from_mins(5)).await;
     untouched(&world);
 }
@@ -251,7 +324,13 @@ async fn labels_and_annotations_of_the_pool_re_apply_nothing() {
     world.pass(Duration::from_mins(10)).await;
     assert_eq!(world.aws_writes(mark), Vec::<String>::new());
     let runs = world.event_reasons(POOL).await;
-    assert_eq!(runs.iter().filter(|reason| *reason == "JobSucceeded").count(), 1, "{runs:?}");
+    assert_eq!(
+        runs.iter()
+            .filter(|reason| *reason == "JobSucceeded")
+            .count(),
+        1,
+        "{runs:?}"
+    );
 }
 
 /// Proves: CAPTF-50.
@@ -288,7 +367,10 @@ async fn a_rebase_is_exactly_one_apply_of_the_template_tag() {
 
 async fn applies(world: &World) -> usize {
     let reasons = world.event_reasons(POOL).await;
-    reasons.iter().filter(|reason| *reason == "JobSucceeded").count()
+    reasons
+        .iter()
+        .filter(|reason| *reason == "JobSucceeded")
+        .count()
 }
 
 #[tokio::test(start_paused = true)]
@@ -299,24 +381,44 @@ async fn a_bad_pool_does_not_stop_the_others() {
     let world = started(demo).await;
     world.says("other", "Ready", "True", "Ready").await;
     world.is_running("other", 3).await;
-    world.pool_says("DependenciesReady", "False", "VariablesInvalid").await;
+    world
+        .pool_says("DependenciesReady", "False", "VariablesInvalid")
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn pausing_stops_everything_and_resuming_goes_on() {
     let world = settled(Demo::default()).await;
-    world.patch(Kind::Cluster, "demo", json!({ "spec": { "paused": true } })).await;
+    world
+        .patch(Kind::Cluster, "demo", json!({ "spec": { "paused": true } }))
+        .await;
     world.pool_says("Paused", "True", "Paused").await;
     let mark = world.mark();
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 4 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 4 } }),
+        )
+        .await;
     world.pass(Duration::from_mins(15)).await;
     assert_eq!(world.aws_calls(mark), Vec::<String>::new());
     let machine_pool = world.get(Kind::MachinePool, POOL).await.unwrap();
     assert_eq!(condition(&machine_pool, "Paused").unwrap().0, "True");
-    world.patch(Kind::Cluster, "demo", json!({ "spec": { "paused": false } })).await;
+    world
+        .patch(
+            Kind::Cluster,
+            "demo",
+            json!({ "spec": { "paused": false } }),
+        )
+        .await;
     world.machine_pool_is_running(4).await;
     let reasons = world.event_reasons(POOL).await;
     for reason in ["Paused", "Resumed"] {
-        assert_eq!(reasons.iter().filter(|told| *told == reason).count(), 1, "{reasons:?}");
+        assert_eq!(
+            reasons.iter().filter(|told| *told == reason).count(),
+            1,
+            "{reasons:?}"
+        );
     }
 }

@@ -22,9 +22,17 @@ async fn the_demo_pool_becomes_ready_and_its_machine_pool_runs_three_nodes() {
     assert_eq!(pool["status"]["replicas"], 3);
     assert_eq!(pool["status"]["ready"], true);
     assert_eq!(pool["status"]["initialization"]["provisioned"], true);
-    assert_eq!(machine_pool["spec"]["providerIDList"], pool["spec"]["providerIDList"]);
+    assert_eq!(
+        machine_pool["spec"]["providerIDList"],
+        pool["spec"]["providerIDList"]
+    );
     assert_eq!(pool["spec"]["providerIDList"].as_array().unwrap().len(), 3);
-    for kind in ["Available", "InfrastructureReady", "MachinesReady", "MachinesUpToDate"] {
+    for kind in [
+        "Available",
+        "InfrastructureReady",
+        "MachinesReady",
+        "MachinesUpToDate",
+    ] {
         assert_eq!(condition(&machine_pool, kind).unwrap().0, "True", "{kind}");
     }
     let group = world.aws.world().group(GROUP).unwrap();
@@ -68,15 +76,24 @@ async fn no_cloud_call_happens_before_the_finalizer_is_stored() {
     tripwire.refuse("terraformmachinepool.infrastructure.cluster.x-k8s.io");
     world.start_with(&tripwire);
     world.pass(Duration::from_mins(5)).await;
-    assert!(world.aws.journal().calls().is_empty(), "{:?}", world.aws.journal().calls());
+    assert!(
+        world.aws.journal().calls().is_empty(),
+        "{:?}",
+        world.aws.journal().calls()
+    );
 
     tripwire.refuse_nothing();
     let finalizer = "terraformmachinepool.infrastructure.cluster.x-k8s.io";
     world
-        .object_becomes(Kind::TerraformMachinePool, POOL, "the finalizer is stored", |pool| {
-            let finalizers = pool["metadata"]["finalizers"].as_array();
-            finalizers.is_some_and(|all| all.iter().any(|name| name == finalizer))
-        })
+        .object_becomes(
+            Kind::TerraformMachinePool,
+            POOL,
+            "the finalizer is stored",
+            |pool| {
+                let finalizers = pool["metadata"]["finalizers"].as_array();
+                finalizers.is_some_and(|all| all.iter().any(|name| name == finalizer))
+            },
+        )
         .await;
     world.pool_is_ready().await;
 }
@@ -95,11 +112,20 @@ async fn no_operation_starts_while_block_move_cannot_be_stored() {
 
     tripwire.refuse_nothing();
     world.pool_is_ready().await;
-    assert!(world.aws_writes(start).contains(&"autoscaling:CreateAutoScalingGroup".to_owned()));
+    assert!(
+        world
+            .aws_writes(start)
+            .contains(&"autoscaling:CreateAutoScalingGroup".to_owned())
+    );
     world.pass(Duration::from_mins(2)).await;
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     let annotations = &pool["metadata"]["annotations"];
-    assert!(annotations.get("clusterctl.cluster.x-k8s.io/block-move").is_none(), "{annotations}");
+    assert!(
+        annotations
+            .get("clusterctl.cluster.x-k8s.io/block-move")
+            .is_none(),
+        "{annotations}"
+    );
 }
 
 /// Proves: CAPTF-90.
@@ -109,18 +135,31 @@ async fn the_record_holds_no_bootstrap_data() {
     world.apply(&Demo::default()).await;
     world.start();
     world.pool_is_ready().await;
-    let secret = world.get(Kind::Secret, "remuda-pool-demo-pool-0").await.unwrap();
+    let secret = world
+        .get(Kind::Secret, "remuda-pool-demo-pool-0")
+        .await
+        .unwrap();
     let encoded = secret["data"]["record"].as_str().unwrap();
-    let bootstrap = world.get(Kind::Secret, "demo-pool-0-bootstrap").await.unwrap();
+    let bootstrap = world
+        .get(Kind::Secret, "demo-pool-0-bootstrap")
+        .await
+        .unwrap();
     let data = bootstrap["data"]["value"].as_str().unwrap();
     let record = String::from_utf8(decode(encoded)).unwrap();
     let plain = String::from_utf8(decode(data)).unwrap();
-    assert!(record.contains("payloadHash"), "this is the record: {record}");
+    assert!(
+        record.contains("payloadHash"),
+        "this is the record: {record}"
+    );
     assert!(!record.contains(data) && !record.contains(plain.trim()));
     assert!(!record.contains("echo hello"));
     assert_eq!(secret["metadata"]["ownerReferences"][0]["name"], POOL);
     assert_eq!(secret["metadata"]["labels"]["captf.io/managed"], "true");
-    assert!(secret["metadata"]["labels"].get("clusterctl.cluster.x-k8s.io/move").is_some());
+    assert!(
+        secret["metadata"]["labels"]
+            .get("clusterctl.cluster.x-k8s.io/move")
+            .is_some()
+    );
 }
 
 /// Proves: CAPTF-41, CAPI-23.
@@ -135,12 +174,18 @@ async fn a_rotated_bootstrap_secret_is_one_put_object_and_touches_no_member() {
     let mark = world.mark();
     let rotated = "#cloud-config\nruncmd: [echo rotated]\n";
     let patch = json!({ "stringData": { "value": rotated } });
-    world.patch(Kind::Secret, "demo-pool-0-bootstrap", patch).await;
+    world
+        .patch(Kind::Secret, "demo-pool-0-bootstrap", patch)
+        .await;
     world.pass(Duration::from_mins(3)).await;
 
     assert_eq!(world.aws_writes(mark), ["s3:PutObject"]);
     let bucket = "captf-bootstrap-20261001000000000000000001";
-    let object = world.aws.world().object(bucket, "pool/demo-pool-0").unwrap();
+    let object = world
+        .aws
+        .world()
+        .object(bucket, "pool/demo-pool-0")
+        .unwrap();
     assert_eq!(object, rotated.as_bytes());
     let after: Vec<_> = world.aws.world().live_instances(GROUP);
     let ids = |members: &[remuda_sim::aws::InstanceInfo]| -> Vec<String> {
@@ -157,21 +202,32 @@ async fn a_version_change_rolls_every_member_with_one_refresh() {
     world.start();
     world.machine_pool_is_running(3).await;
     world.pool_is_ready().await;
-    let before: Vec<String> =
-        world.aws.world().live_instances(GROUP).into_iter().map(|member| member.id).collect();
+    let before: Vec<String> = world
+        .aws
+        .world()
+        .live_instances(GROUP)
+        .into_iter()
+        .map(|member| member.id)
+        .collect();
     let mark = world.mark();
     let patch = json!({ "spec": { "template": { "spec": { "version": "v1.35.0" } } } });
     world.patch(Kind::MachinePool, POOL, patch).await;
     world
         .object_becomes(Kind::MachinePool, POOL, "all Nodes run v1.35.0", |pool| {
-            pool["status"]["upToDateReplicas"] == 3 && pool["status"]["replicas"] == 3
+            pool["status"]["upToDateReplicas"] == 3
+                && pool["status"]["replicas"] == 3
                 && pool["status"]["versions"] == json!([{ "version": "v1.35.0", "replicas": 3 }])
         })
         .await;
     let after = world.aws.world().live_instances(GROUP);
-    assert!(after.iter().all(|member| !before.contains(&member.id)), "every member is new");
+    assert!(
+        after.iter().all(|member| !before.contains(&member.id)),
+        "every member is new"
+    );
     let writes = world.aws_writes(mark);
-    let refreshes = writes.iter().filter(|name| *name == "autoscaling:StartInstanceRefresh");
+    let refreshes = writes
+        .iter()
+        .filter(|name| *name == "autoscaling:StartInstanceRefresh");
     assert_eq!(refreshes.count(), 1, "{writes:?}");
     world.machine_pool_is_running(3).await;
 }
@@ -184,25 +240,46 @@ async fn a_changed_label_reaches_new_members_only() {
     world.start();
     world.machine_pool_is_running(3).await;
     world.pool_is_ready().await;
-    let before: Vec<String> =
-        world.aws.world().live_instances(GROUP).into_iter().map(|member| member.id).collect();
+    let before: Vec<String> = world
+        .aws
+        .world()
+        .live_instances(GROUP)
+        .into_iter()
+        .map(|member| member.id)
+        .collect();
     let labels = json!({ "node.cluster.x-k8s.io/tier": "gold" });
     let patch = json!({ "spec": { "template": { "metadata": { "labels": labels } } } });
     world.patch(Kind::MachinePool, POOL, patch).await;
     world.pass(Duration::from_mins(3)).await;
-    let after: Vec<String> =
-        world.aws.world().live_instances(GROUP).into_iter().map(|member| member.id).collect();
+    let after: Vec<String> = world
+        .aws
+        .world()
+        .live_instances(GROUP)
+        .into_iter()
+        .map(|member| member.id)
+        .collect();
     assert_eq!(before, after);
 
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 4 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 4 } }),
+        )
+        .await;
     world.machine_pool_is_running(4).await;
     let nodes = world.workload();
     let resource = Kind::Node.resource();
-    let nodes = nodes.list_of(&resource, None, "node.cluster.x-k8s.io/tier=gold").await.unwrap();
+    let nodes = nodes
+        .list_of(&resource, None, "node.cluster.x-k8s.io/tier=gold")
+        .await
+        .unwrap();
     assert_eq!(nodes.len(), 1);
 }
 
 fn decode(text: &str) -> Vec<u8> {
     use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.decode(text).unwrap()
+    base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .unwrap()
 }

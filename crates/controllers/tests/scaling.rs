@@ -42,21 +42,31 @@ fn set_desired(world: &World, desired: &str) {
             DEMO_ACCOUNT,
             DEMO_REGION,
             "SetDesiredCapacity",
-            &[("AutoScalingGroupName", GROUP), ("DesiredCapacity", desired)],
+            &[
+                ("AutoScalingGroupName", GROUP),
+                ("DesiredCapacity", desired),
+            ],
         )
         .unwrap();
 }
 
 async fn spec_replicas_becomes(world: &World, replicas: u64) {
     world
-        .object_becomes(Kind::MachinePool, POOL, &format!("spec.replicas is {replicas}"), |pool| {
-            pool["spec"]["replicas"] == replicas
-        })
+        .object_becomes(
+            Kind::MachinePool,
+            POOL,
+            &format!("spec.replicas is {replicas}"),
+            |pool| pool["spec"]["replicas"] == replicas,
+        )
         .await;
 }
 
 /// Parameters of the calls of an action since a mark.
-fn calls(world: &World, mark: Mark, action: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+fn calls(
+    world: &World,
+    mark: Mark,
+    action: &str,
+) -> Vec<std::collections::BTreeMap<String, String>> {
     let before = world.aws_calls(Mark::default()).len() - world.aws_calls(mark).len();
     let all = world.aws.journal().calls();
     all.iter()
@@ -71,11 +81,19 @@ fn calls(world: &World, mark: Mark, action: &str) -> Vec<std::collections::BTree
 #[tokio::test(start_paused = true)]
 async fn more_replicas_set_all_three_sizes() {
     let world = settled(Demo::default()).await;
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 5 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 5 } }),
+        )
+        .await;
     world.machine_pool_is_running(5).await;
     let group = world.aws.world().group(GROUP).unwrap();
     assert_eq!((group.min, group.max, group.desired), (5, 5, 5));
-    world.pool_says("AutoscalingActive", "False", "AutoscalingDisabled").await;
+    world
+        .pool_says("AutoscalingActive", "False", "AutoscalingDisabled")
+        .await;
 }
 
 /// Proves: CAPI-25, CAPI-26.
@@ -83,44 +101,83 @@ async fn more_replicas_set_all_three_sizes() {
 async fn nodes_of_members_that_go_are_removed_and_no_others() {
     let world = settled(Demo::default()).await;
     let before = node_names(&world).await;
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 2 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 2 } }),
+        )
+        .await;
     world.machine_pool_is_running(2).await;
     let two = node_names(&world).await;
     assert_eq!(two.len(), 2);
-    assert!(two.iter().all(|name| before.contains(name)), "the two that stayed are old ones");
+    assert!(
+        two.iter().all(|name| before.contains(name)),
+        "the two that stayed are old ones"
+    );
 
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 0 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 0 } }),
+        )
+        .await;
     world.machine_pool_is_running(0).await;
     let pool = world.get(Kind::MachinePool, POOL).await.unwrap();
     assert_eq!(pool["spec"]["providerIDList"], json!([]));
     world
         .eventually("no Node is left", || async {
             let nodes = node_names(&world).await;
-            if nodes.is_empty() { Ok(()) } else { Err(format!("{nodes:?}")) }
+            if nodes.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{nodes:?}"))
+            }
         })
         .await;
 }
 
 async fn node_names(world: &World) -> Vec<String> {
-    let nodes = world.workload().list_of(&Kind::Node.resource(), None, "").await.unwrap();
-    nodes.iter().map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    let nodes = world
+        .workload()
+        .list_of(&Kind::Node.resource(), None, "")
+        .await
+        .unwrap();
+    nodes
+        .iter()
+        .map(|node| node["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Proves: CAPTF-85, CAPTF-20.
 #[tokio::test(start_paused = true)]
 async fn scaled_to_zero_the_list_is_emptied_and_zero_is_written() {
     let world = settled(Demo::default()).await;
-    world.patch(Kind::MachinePool, POOL, json!({ "spec": { "replicas": 0 } })).await;
+    world
+        .patch(
+            Kind::MachinePool,
+            POOL,
+            json!({ "spec": { "replicas": 0 } }),
+        )
+        .await;
     world
         .eventually("no instance is left", || async {
             let left = world.aws.world().live_instances(GROUP).len();
-            if left == 0 { Ok(()) } else { Err(format!("{left} are left")) }
+            if left == 0 {
+                Ok(())
+            } else {
+                Err(format!("{left} are left"))
+            }
         })
         .await;
     world
-        .object_becomes(Kind::TerraformMachinePool, POOL, "list empty, replicas 0", |pool| {
-            pool["spec"]["providerIDList"] == json!([]) && pool["status"]["replicas"] == 0
-        })
+        .object_becomes(
+            Kind::TerraformMachinePool,
+            POOL,
+            "list empty, replicas 0",
+            |pool| pool["spec"]["providerIDList"] == json!([]) && pool["status"]["replicas"] == 0,
+        )
         .await;
     world.pool_is_ready().await;
 }
@@ -146,7 +203,11 @@ async fn claim_and_write_back_are_one_patch_and_one_event() {
     let pool = world.get(Kind::MachinePool, POOL).await.unwrap();
     assert_eq!(pool["metadata"]["annotations"][CLAIM], "captf");
     let path = "patch /apis/cluster.x-k8s.io/v1beta2/namespaces/team-a/machinepools/demo-pool-0";
-    let patches = world.kubernetes_writes(mark).iter().filter(|write| *write == path).count();
+    let patches = world
+        .kubernetes_writes(mark)
+        .iter()
+        .filter(|write| *write == path)
+        .count();
     assert_eq!(patches, 1);
     world.pass(Duration::from_mins(3)).await;
     assert_eq!(written_back(&world).await, before + 1);
@@ -154,25 +215,32 @@ async fn claim_and_write_back_are_one_patch_and_one_event() {
 
 async fn written_back(world: &World) -> usize {
     let reasons = world.event_reasons(POOL).await;
-    reasons.iter().filter(|reason| *reason == "ReplicasWrittenBack").count()
+    reasons
+        .iter()
+        .filter(|reason| *reason == "ReplicasWrittenBack")
+        .count()
 }
 
 /// Proves: CAPTF-34.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_claim_is_left_alone() {
     let world = settled(Demo::default().machine_pool(|pool| {
-        pool["metadata"]["annotations"] =
-            json!({ MIN: "2", MAX: "10", CLAIM: "other-controller" });
+        pool["metadata"]["annotations"] = json!({ MIN: "2", MAX: "10", CLAIM: "other-controller" });
     }))
     .await;
     set_desired(&world, "5");
-    world.pool_says("AutoscalingActive", "False", "ReplicasManagedExternally").await;
+    world
+        .pool_says("AutoscalingActive", "False", "ReplicasManagedExternally")
+        .await;
     world.pass(Duration::from_mins(5)).await;
     let pool = world.get(Kind::MachinePool, POOL).await.unwrap();
     assert_eq!(pool["spec"]["replicas"], 3);
     assert_eq!(pool["metadata"]["annotations"][CLAIM], "other-controller");
     let reasons = world.event_reasons(POOL).await;
-    let told = reasons.iter().filter(|reason| *reason == "ReplicasManagedExternally").count();
+    let told = reasons
+        .iter()
+        .filter(|reason| *reason == "ReplicasManagedExternally")
+        .count();
     assert_eq!(told, 1, "{reasons:?}");
 }
 
@@ -230,7 +298,9 @@ async fn a_rotation_of_an_autoscaled_pool_leaves_the_count_alone() {
     world.machine_pool_is_running(5).await;
     let mark = world.mark();
     let patch = json!({ "stringData": { "value": "#cloud-config\nruncmd: [echo two]\n" } });
-    world.patch(Kind::Secret, "demo-pool-0-bootstrap", patch).await;
+    world
+        .patch(Kind::Secret, "demo-pool-0-bootstrap", patch)
+        .await;
     world.pass(Duration::from_mins(3)).await;
     assert_eq!(world.aws_writes(mark), ["s3:PutObject"]);
     assert_eq!(world.aws.world().group(GROUP).unwrap().desired, 5);
@@ -247,13 +317,19 @@ async fn a_paused_or_deleting_pool_writes_no_count_back() {
     set_desired(&world, "6");
     world.pass(Duration::from_mins(10)).await;
     let replicas = |pool: Value| pool["spec"]["replicas"].clone();
-    assert_eq!(replicas(world.get(Kind::MachinePool, POOL).await.unwrap()), 3);
+    assert_eq!(
+        replicas(world.get(Kind::MachinePool, POOL).await.unwrap()),
+        3
+    );
 
     world.delete(Kind::TerraformMachinePool, POOL).await;
     let resume = json!({ "metadata": { "annotations": { "cluster.x-k8s.io/paused": null } } });
     world.patch(Kind::TerraformMachinePool, POOL, resume).await;
     world.is_gone(Kind::TerraformMachinePool, POOL).await;
-    assert_eq!(replicas(world.get(Kind::MachinePool, POOL).await.unwrap()), 3);
+    assert_eq!(
+        replicas(world.get(Kind::MachinePool, POOL).await.unwrap()),
+        3
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,7 +346,10 @@ async fn bad_annotations_leave_a_fixed_pool_that_applies() {
         let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
         assert_eq!(
             condition(&pool, "AutoscalingActive"),
-            Some(("False".to_owned(), "AutoscalingAnnotationsInvalid".to_owned())),
+            Some((
+                "False".to_owned(),
+                "AutoscalingAnnotationsInvalid".to_owned()
+            )),
             "{annotations}"
         );
         let group = world.aws.world().group(GROUP).unwrap();
@@ -287,18 +366,30 @@ async fn a_member_the_cloud_deleted_leaves_the_list_alone() {
     let victim = world.aws.world().live_instances(GROUP)[0].clone();
     assert!(world.aws.world().terminate_instance(&victim.id));
     world
-        .object_becomes(Kind::TerraformMachinePool, POOL, "the member left the list", |pool| {
-            !ids(pool).contains(&victim.provider_id)
-        })
+        .object_becomes(
+            Kind::TerraformMachinePool,
+            POOL,
+            "the member left the list",
+            |pool| !ids(pool).contains(&victim.provider_id),
+        )
         .await;
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     let after = ids(&pool);
-    let others: Vec<&String> = before.iter().filter(|id| **id != victim.provider_id).collect();
-    assert!(others.iter().all(|id| after.contains(id)), "{before:?} {after:?}");
+    let others: Vec<&String> = before
+        .iter()
+        .filter(|id| **id != victim.provider_id)
+        .collect();
+    assert!(
+        others.iter().all(|id| after.contains(id)),
+        "{before:?} {after:?}"
+    );
     world.machine_pool_is_running(3).await;
 }
 
 fn ids(pool: &Value) -> Vec<String> {
     let list = pool["spec"]["providerIDList"].as_array();
-    list.into_iter().flatten().map(|id| id.as_str().unwrap().to_owned()).collect()
+    list.into_iter()
+        .flatten()
+        .map(|id| id.as_str().unwrap().to_owned())
+        .collect()
 }

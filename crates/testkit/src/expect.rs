@@ -19,7 +19,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Status and reason of a condition of an object.
 pub fn condition(object: &Value, kind: &str) -> Option<(String, String)> {
     let conditions = object.pointer("/status/conditions")?.as_array()?;
-    let found = conditions.iter().find(|condition| condition["type"] == kind)?;
+    let found = conditions
+        .iter()
+        .find(|condition| condition["type"] == kind)?;
     let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
     Some((text("status"), text("reason")))
 }

@@ -54,23 +54,39 @@ impl Tripwire {
 
     /// From now on the API server fails every write whose body holds `text`.
     pub fn refuse(&self, text: &str) {
-        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+        self.inner
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(text.to_owned());
     }
 
     /// The API server takes every write again.
     pub fn refuse_nothing(&self) {
-        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.inner
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     fn refuses(&self, body: &[u8]) -> bool {
         let body = String::from_utf8_lossy(body);
-        let refused = self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self
+            .inner
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         refused.iter().any(|text| body.contains(text))
     }
 
     /// The writes so far, in order: `PATCH /api/…` or `aws CreateAutoScalingGroup`.
     pub fn writes(&self) -> Vec<String> {
-        self.inner.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner
+            .writes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Whether it has tripped.
@@ -98,7 +114,11 @@ impl Tripwire {
 
     async fn wrote(&self, what: String) {
         let count = {
-            let mut writes = self.inner.writes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut writes = self
+                .inner
+                .writes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             writes.push(what);
             writes.len()
         };
@@ -155,7 +175,11 @@ where
                 return answer;
             };
             let (parts, body) = request.into_parts();
-            let body = body.collect().await.expect("a client's body is in memory").to_bytes();
+            let body = body
+                .collect()
+                .await
+                .expect("a client's body is in memory")
+                .to_bytes();
             if tripwire.refuses(&body) {
                 return Ok(unavailable());
             }
@@ -221,7 +245,9 @@ async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
         Err(never) => match never {},
     };
     let body = String::from_utf8_lossy(&body);
-    let action = body.split('&').find_map(|pair| pair.strip_prefix("Action="));
+    let action = body
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("Action="));
     match action {
         Some(action) if READS.iter().any(|read| action.starts_with(read)) => None,
         Some(action) => Some(format!("aws {action}")),

@@ -13,7 +13,10 @@ use remuda_apiserver::{ApiServer, TokioClock};
 use remuda_aws::AwsBackend;
 use remuda_cloud::PoolBackend;
 use remuda_controllers::{
-    Context, Options, clock::RuntimeClock, kinds::Kind, objects::{LiveObjects, Objects, Target},
+    Context, Options,
+    clock::RuntimeClock,
+    kinds::Kind,
+    objects::{LiveObjects, Objects, Target},
     workload::MadeClusters,
 };
 use remuda_plan::pool::world::Manager;
@@ -203,7 +206,10 @@ impl World {
 
     /// Instances that boot from now on never become Nodes.
     pub fn stop_nodes(&self) {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     /// A context as a process of its own would make it; its writes go through `tripwire`.
@@ -219,7 +225,10 @@ impl World {
         let (server, wire) = (self.server.clone(), tripwire.clone());
         let workload = MadeClusters::new(move |key| {
             let instance = server.existing_instance(&key.to_string())?;
-            Some(Client::new(Wired::new(instance.router(), wire.clone()), "default"))
+            Some(Client::new(
+                Wired::new(instance.router(), wire.clone()),
+                "default",
+            ))
         });
         let manager = Manager {
             installation: self.builder.installation.clone(),
@@ -253,14 +262,20 @@ impl World {
     }
 
     fn take_running(&self) -> Option<Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// Stops the controllers the way a signal does, and waits until they are done.
     pub async fn stop(&self) {
         if let Some(running) = self.take_running() {
             running.shutdown.cancel();
-            running.task.await.expect("the controllers end without a panic");
+            running
+                .task
+                .await
+                .expect("the controllers end without a panic");
         }
     }
 
@@ -317,7 +332,8 @@ impl World {
     /// Merge-patches the status of an object of the DEMO namespace.
     pub async fn patch_status(&self, kind: Kind, name: &str, status: Value) {
         let patch = json!({ "status": status });
-        self.patch_in(kind, NAMESPACE, name, Some("status"), patch).await;
+        self.patch_in(kind, NAMESPACE, name, Some("status"), patch)
+            .await;
     }
 
     /// Merge-patches any object.
@@ -353,7 +369,10 @@ impl World {
 
     /// An object of the DEMO namespace.
     pub async fn get(&self, kind: Kind, name: &str) -> Option<Value> {
-        self.objects.get(kind, NAMESPACE, name).await.unwrap_or_else(|error| panic!("{error}"))
+        self.objects
+            .get(kind, NAMESPACE, name)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Where both journals stand.
@@ -371,7 +390,10 @@ impl World {
         let journal = instance.journal();
         let count = usize::try_from(journal.total() - since.kubernetes).unwrap();
         let writes = journal.writes();
-        assert!(count <= writes.len(), "{count} writes, more than the journal keeps");
+        assert!(
+            count <= writes.len(),
+            "{count} writes, more than the journal keeps"
+        );
         writes[writes.len() - count..]
             .iter()
             .map(|write| format!("{} {}", write.verb, write.path))
@@ -391,7 +413,11 @@ impl World {
     /// All calls to AWS since a mark, as `service:Action`; those of instances left out.
     pub fn aws_calls(&self, since: Mark) -> Vec<String> {
         let calls = self.aws.journal().since(since.aws);
-        calls.iter().filter(|call| !call.from_instance).map(|call| call.name()).collect()
+        calls
+            .iter()
+            .filter(|call| !call.from_instance)
+            .map(|call| call.name())
+            .collect()
     }
 }
 
