@@ -79,14 +79,13 @@ fn candidates<'a>(compute: &'a Compute, ids: &[&str], filters: &[Filter<'_>]) ->
     }
     let by_group = filters
         .iter()
-        .find(|filter| filter.name == "tag:aws:autoscaling:groupName" && !filter.has_wildcards());
-    let Some(by_group) = by_group else {
+        .find(|filter| filter.name == "tag:aws:autoscaling:groupName")
+        .and_then(Filter::names);
+    let Some(groups) = by_group else {
         return compute.instances.values().collect();
     };
-    let mut members: Vec<&Instance> = by_group
-        .values
-        .iter()
-        .filter_map(|group| compute.instances_by_group.get(*group))
+    let mut members: Vec<&Instance> = groups
+        .filter_map(|group| compute.instances_by_group.get(group))
         .flatten()
         .filter_map(|id| compute.instances.get(id))
         .collect();
