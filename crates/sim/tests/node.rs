@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use axum::{
@@ -20,16 +21,19 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use remuda_sim::{
     aws::{DEMO_ACCOUNT, DEMO_BUCKET, DEMO_WORKER_PROFILE},
-    kubelet::WorkloadApis,
+    kubelet::{NodeOptions, WorkloadApis},
 };
 use serde_json::{Value, json};
 use support::{Client, demo};
 
 const CLUSTER: &str = "captf-team-a-demo-1960e37c";
 
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+
 /// As much of a workload cluster's API as nodes use: Nodes by name, with optimistic concurrency.
 #[derive(Clone, Default)]
 struct Workload {
+    leases: Arc<Mutex<BTreeMap<String, Value>>>,
     nodes: Arc<Mutex<BTreeMap<String, Value>>>,
     down: Arc<AtomicBool>,
 }
@@ -43,6 +47,8 @@ impl Workload {
             .route("/api/v1/nodes", post(create))
             .route("/api/v1/nodes/{name}", one)
             .route("/api/v1/nodes/{name}/status", patch(change))
+            .route(LEASES, post(create_lease))
+            .route(&format!("{LEASES}/{{name}}"), patch(renew_lease))
             .with_state(self.clone())
     }
 
@@ -130,6 +136,24 @@ async fn change(State(api): State<Workload>, Path(name): Path<String>, body: Str
 async fn remove(State(api): State<Workload>, Path(name): Path<String>) -> Reply {
     api.nodes.lock().unwrap().remove(&name);
     (StatusCode::OK, Json(Value::Null))
+}
+
+async fn create_lease(State(api): State<Workload>, Json(lease): Json<Value>) -> StatusCode {
+    let name = lease["metadata"]["name"].as_str().unwrap().to_owned();
+    api.leases.lock().unwrap().insert(name, lease);
+    StatusCode::CREATED
+}
+
+async fn renew_lease(
+    State(api): State<Workload>,
+    Path(name): Path<String>,
+    body: String,
+) -> StatusCode {
+    match api.leases.lock().unwrap().get_mut(&name) {
+        Some(lease) => merge(lease, &serde_json::from_str(&body).unwrap()),
+        None => return StatusCode::NOT_FOUND,
+    }
+    StatusCode::OK
 }
 
 fn merge(target: &mut Value, change: &Value) {
@@ -362,4 +386,30 @@ async fn the_profiles_role_is_what_opens_the_bucket() {
     client.pass(60).await;
     assert!(world.boot_failures()[0].reason.contains("403 AccessDenied"));
     assert_ne!(DEMO_WORKER_PROFILE, "another-role");
+}
+
+#[tokio::test(start_paused = true)]
+async fn leases_are_renewed_when_asked_for() {
+    let (client, api) = (demo(), Workload::default());
+    let options = NodeOptions {
+        lease_every: Some(Duration::from_secs(10)),
+    };
+    client.sim.run_nodes_with(Arc::new(api.clone()), options);
+    upload(&client, "pool/demo-pool-0", b"#cloud-config\n").await;
+    group_with_stub(&client, "1", &stub()).await;
+    client.pass(60).await;
+    let renewed = || {
+        let leases = api.leases.lock().unwrap();
+        let lease = leases.get("ip-10-0-1-11.ec2.internal").unwrap();
+        lease["spec"]["renewTime"].as_str().unwrap().to_owned()
+    };
+    let before = renewed();
+    client.pass(15).await;
+    assert!(renewed() > before);
+    let id = client.sim.world().live_instances("pool")[0].id.clone();
+    client.sim.world().terminate_instance(&id);
+    client.pass(1).await;
+    let last = renewed();
+    client.pass(15).await;
+    assert_eq!(renewed(), last, "a machine that is off renews nothing");
 }

@@ -255,3 +255,33 @@ async fn a_group_of_none_is_refreshed_at_once() {
     client.pass(5).await;
     assert_eq!(status(&client).await, "Successful");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_waits_for_protected_members_and_then_fails() {
+    let client = demo();
+    client.create_group("pool", "1").await;
+    client.pass(30).await;
+    let kept = client.sim.world().live_instances("pool")[0].id.clone();
+    let protect = |on: &'static str| {
+        let (client, kept) = (client.clone(), kept.clone());
+        async move {
+            let params = [
+                NAME[0],
+                ("InstanceIds.member.1", kept.as_str()),
+                ("ProtectedFromScaleIn", on),
+            ];
+            client.asg("SetInstanceProtection", &params).await.ok();
+        }
+    };
+    protect("true").await;
+    client.asg("StartInstanceRefresh", &NAME).await.ok();
+    client.pass(3500).await;
+    assert_eq!(status(&client).await, "InProgress");
+    client.pass(200).await;
+    assert_eq!(status(&client).await, "Failed");
+    protect("false").await;
+    client.asg("StartInstanceRefresh", &NAME).await.ok();
+    client.pass(400).await;
+    assert_eq!(status(&client).await, "Successful");
+    assert_ne!(client.sim.world().live_instances("pool")[0].id, kept);
+}

@@ -156,6 +156,14 @@ impl Client {
         }
     }
 
+    /// The same client for another region.
+    pub fn in_region(&self, region: &str) -> Self {
+        Self {
+            region: region.into(),
+            ..self.clone()
+        }
+    }
+
     /// A Query call.
     pub async fn call(&self, service: &str, action: &str, params: &[(&str, &str)]) -> Answer {
         let version = match service {

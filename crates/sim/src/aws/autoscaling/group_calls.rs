@@ -12,6 +12,9 @@ use crate::aws::{
     state::{Compute, Fabric, Name, Site},
 };
 
+/// Largest size taken. Ours: a mistyped number must not fill the memory.
+const LARGEST: u32 = 100_000;
+
 pub(super) fn create(site: &mut Site<'_>, params: &Params) -> Answer {
     let name = required(params, "AutoScalingGroupName")?;
     if name.len() > 255 || name.contains(':') {
@@ -206,13 +209,14 @@ fn size(params: &Params, name: &str) -> Result<Option<u32>, AwsError> {
     let Some(text) = params.text(name) else {
         return Ok(None);
     };
-    text.parse().map(Some).map_err(|_| not_a_size(name, text))
+    let size = text.parse().ok().filter(|size| *size <= LARGEST);
+    size.map(Some).ok_or_else(|| not_a_size(name, text))
 }
 
 fn not_a_size(name: &str, text: &str) -> AwsError {
     AwsError::validation(format!(
         "1 validation error detected: Value '{text}' at '{name}' failed to satisfy constraint: \
-         Member must be a whole number greater than or equal to 0"
+         Member must be a whole number between 0 and {LARGEST}"
     ))
 }
 

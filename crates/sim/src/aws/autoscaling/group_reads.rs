@@ -146,6 +146,10 @@ fn group_xml(estate: &Estate, group: &Group, with_instances: bool, xml: &mut Xml
     } else {
         xml.raw("<Instances/>");
     }
+    settings_xml(estate, group, xml);
+}
+
+fn settings_xml(estate: &Estate, group: &Group, xml: &mut Xml) {
     xml.text("CreatedTime", &iso(group.created));
     xml.list(
         "SuspendedProcesses",

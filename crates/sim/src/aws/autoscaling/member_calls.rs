@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Answer, activity::activity_xml, group::Member, named_to_change, required, turn::Turn};
+use super::{
+    Answer,
+    activity::{ActivityStatus, activity_xml},
+    group::Member,
+    named_to_change, required,
+    turn::Turn,
+};
 use crate::aws::{
     protocol::{AwsError, Params, Xml},
     state::{Name, Site},
@@ -123,36 +129,16 @@ pub(super) fn detach(site: &mut Site<'_>, params: &Params) -> Answer {
         ));
     }
     if decrement {
-        group.desired -= many;
+        group.desired = group.desired.saturating_sub(many);
     }
-    let mut numbers = Vec::new();
-    for id in ids {
-        let Some(member) = group.members.remove(id) else {
-            continue;
-        };
-        let number = group.activities.begin(
-            fabric.new_uuid(),
-            format!("Detaching EC2 instance: {id}"),
-            "Instances were detached in response to a user request.".into(),
-            fabric.now,
-        );
-        let done = super::activity::ActivityStatus::Successful;
-        group
-            .activities
-            .end(member.activity, done, None, fabric.now);
-        group.activities.end(number, done, None, fabric.now);
-        numbers.push(number);
-        if let Some(instance) = compute.instances.get_mut(id) {
-            instance.group = None;
-            let mut tags = (*instance.tags).clone();
-            tags.remove("aws:autoscaling:groupName");
-            instance.tags = tags.into();
-        }
-        if let Some(members) = compute.instances_by_group.get_mut(&name) {
-            members.remove(id);
-        }
-    }
-    group.poke(fabric, compute.id, Duration::ZERO);
+    let mut turn = Turn {
+        group,
+        compute,
+        fabric,
+    };
+    let numbers: Vec<u64> = ids.iter().filter_map(|id| turn.detach(id)).collect();
+    let group = turn.group;
+    group.poke(turn.fabric, turn.compute.id, Duration::ZERO);
     let mut xml = Xml::new();
     let activities = numbers
         .iter()
@@ -161,6 +147,34 @@ pub(super) fn detach(site: &mut Site<'_>, params: &Params) -> Answer {
         activity_xml(group, activity, xml);
     });
     Ok(xml)
+}
+
+impl Turn<'_> {
+    /// Lets a member go with its instance running; the number of the activity.
+    fn detach(&mut self, id: &str) -> Option<u64> {
+        let now = self.fabric.now;
+        let member = self.group.members.remove(id)?;
+        let activities = &mut self.group.activities;
+        let number = activities.begin(
+            self.fabric.new_uuid(),
+            format!("Detaching EC2 instance: {id}"),
+            "Instances were detached in response to a user request.".into(),
+            now,
+        );
+        activities.end(member.activity, ActivityStatus::Successful, None, now);
+        activities.end(number, ActivityStatus::Successful, None, now);
+        if let Some(instance) = self.compute.instances.get_mut(id) {
+            instance.group = None;
+            let mut tags = (*instance.tags).clone();
+            tags.remove("aws:autoscaling:groupName");
+            instance.tags = tags.into();
+        }
+        let members = self.compute.instances_by_group.get_mut(&self.group.name);
+        if let Some(members) = members {
+            members.remove(id);
+        }
+        Some(number)
+    }
 }
 
 pub(super) fn set_health(site: &mut Site<'_>, params: &Params) -> Answer {

@@ -55,11 +55,13 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
     });
     let alarms = if kind == "TargetTrackingScaling" {
         ["AlarmHigh", "AlarmLow"]
-            .map(|kind| {
-                let alarm = format!(
-                    "TargetTracking-{group_name}-{kind}-{}",
+            .map(|alarm| {
+                format!(
+                    "TargetTracking-{group_name}-{alarm}-{}",
                     site.fabric.new_uuid()
-                );
+                )
+            })
+            .map(|alarm| {
                 let arn = format!("arn:aws:cloudwatch:{region}:{account}:alarm:{alarm}");
                 (alarm, arn)
             })

@@ -1,6 +1,6 @@
 //! Launching an instance from a template version: the checks EC2 makes, and the instance.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc};
 
 use super::{
     instance::{Instance, InstanceState, Origin, vcpus},
@@ -74,29 +74,20 @@ impl Compute {
         let root_device = image.root_device_name.as_str().into();
         self.check_quota(data.spot, instance_type)?;
         self.check_capacity(fabric, &zone, instance_type)?;
-        let subnet = self
-            .subnets
-            .get_mut(launch.subnet)
-            .expect("it was there above");
-        let Some(private_ip) = subnet.take() else {
-            return Err(LaunchFailure::new(
-                "InsufficientFreeAddressesInSubnet",
-                format!("Not enough free addresses in subnet '{}'", launch.subnet),
-            ));
-        };
+        let (vpc_id, private_ip) = self.take_address(launch.subnet)?;
         let public = data.public_ip == Some(true);
         let id = fabric.new_id("i");
         let instance = Instance {
             id: id.clone(),
             image_id,
             instance_type: instance_type.into(),
-            vpc_id: subnet.vpc_id.clone(),
+            vpc_id,
             zone,
             subnet_id: launch.subnet.clone(),
             private_ip: Some(private_ip),
             public_ip: public.then(|| {
                 let low = fabric.rng.u16(..).to_be_bytes();
-                std::net::Ipv4Addr::new(203, 0, low[0], low[1])
+                Ipv4Addr::new(203, 0, low[0], low[1])
             }),
             launched: fabric.now,
             state: InstanceState::Pending,
@@ -118,6 +109,18 @@ impl Compute {
         self.hold_capacity(fabric, &id);
         fabric.after(fabric.timing.pending, Event::Running(self.id, id.clone()));
         Ok(id)
+    }
+
+    fn take_address(&mut self, subnet: &Name) -> Result<(Name, Ipv4Addr), LaunchFailure> {
+        let found = self.subnets.get_mut(subnet);
+        found
+            .and_then(|subnet| Some((subnet.vpc_id.clone(), subnet.take()?)))
+            .ok_or_else(|| {
+                LaunchFailure::new(
+                    "InsufficientFreeAddressesInSubnet",
+                    format!("Not enough free addresses in subnet '{subnet}'"),
+                )
+            })
     }
 
     /// Checks that everything a template names exists; the image.

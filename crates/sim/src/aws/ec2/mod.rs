@@ -24,142 +24,98 @@ use super::{
 /// What a call is answered with.
 pub(crate) type Answer = Result<Xml, AwsError>;
 
-/// The handler of an action and the parameters the action takes.
-pub(crate) fn handler(action: &str) -> Option<(Handler, &'static [&'static str])> {
+/// The handler of an action.
+pub(crate) fn handler(action: &str) -> Option<Handler> {
     use Handler::{Read, Write};
-    const BY_TEMPLATE: &[&str] = &["LaunchTemplateId", "LaunchTemplateName"];
     Some(match action {
-        "CreateLaunchTemplate" => (
-            Write(template_calls::create),
-            &[
-                "ClientToken",
-                "LaunchTemplateName",
-                "VersionDescription",
-                "LaunchTemplateData",
-                "TagSpecification",
-                "OperatorRequest",
-            ],
-        ),
-        "CreateLaunchTemplateVersion" => (
-            Write(template_calls::create_version),
-            &[
-                "ClientToken",
-                "LaunchTemplateId",
-                "LaunchTemplateName",
-                "SourceVersion",
-                "VersionDescription",
-                "LaunchTemplateData",
-                "ResolveAlias",
-            ],
-        ),
-        "ModifyLaunchTemplate" => (
-            Write(template_calls::modify),
-            &[
-                "ClientToken",
-                "LaunchTemplateId",
-                "LaunchTemplateName",
-                "SetDefaultVersion",
-            ],
-        ),
-        "DeleteLaunchTemplate" => (Write(template_calls::delete), BY_TEMPLATE),
-        "DeleteLaunchTemplateVersions" => (
-            Write(template_calls::delete_versions),
-            &[
-                "LaunchTemplateId",
-                "LaunchTemplateName",
-                "LaunchTemplateVersion",
-            ],
-        ),
-        "DescribeLaunchTemplates" => (
-            Read(template_reads::describe),
-            &[
-                "LaunchTemplateId",
-                "LaunchTemplateName",
-                "Filter",
-                "MaxResults",
-                "NextToken",
-            ],
-        ),
-        "DescribeLaunchTemplateVersions" => (
-            Read(template_reads::describe_versions),
-            &[
-                "LaunchTemplateId",
-                "LaunchTemplateName",
-                "LaunchTemplateVersion",
-                "MinVersion",
-                "MaxVersion",
-                "Filter",
-                "MaxResults",
-                "NextToken",
-                "ResolveAlias",
-            ],
-        ),
-        "DescribeInstances" => (
-            Read(instance_calls::describe),
-            &[
-                "InstanceId",
-                "Filter",
-                "MaxResults",
-                "NextToken",
-                "IncludeManagedResources",
-            ],
-        ),
-        "TerminateInstances" => (
-            Write(instance_calls::terminate),
-            &["InstanceId", "Force", "SkipOsShutdown"],
-        ),
-        "StopInstances" => (
-            Write(instance_calls::stop),
-            &["InstanceId", "Force", "Hibernate", "SkipOsShutdown"],
-        ),
-        "StartInstances" => (
-            Write(instance_calls::start),
-            &["InstanceId", "AdditionalInfo"],
-        ),
-        "DescribeImages" => (
-            Read(images::describe),
-            &[
-                "ExecutableBy",
-                "ImageId",
-                "Owner",
-                "IncludeDeprecated",
-                "IncludeDisabled",
-                "Filter",
-                "MaxResults",
-                "NextToken",
-            ],
-        ),
-        "DescribeSubnets" => (
-            Read(places::subnets),
-            &["SubnetId", "Filter", "MaxResults", "NextToken"],
-        ),
-        "DescribeAvailabilityZones" => (
-            Read(places::zones),
-            &["ZoneName", "ZoneId", "AllAvailabilityZones", "Filter"],
-        ),
-        "DescribeRegions" => (
-            Read(places::regions),
-            &["RegionName", "AllRegions", "Filter"],
-        ),
-        "CreateTags" => (Write(tags::create), &["ResourceId", "Tag"]),
-        "DeleteTags" => (Write(tags::delete), &["ResourceId", "Tag"]),
+        "CreateLaunchTemplate" => Write(template_calls::create),
+        "CreateLaunchTemplateVersion" => Write(template_calls::create_version),
+        "ModifyLaunchTemplate" => Write(template_calls::modify),
+        "DeleteLaunchTemplate" => Write(template_calls::delete),
+        "DeleteLaunchTemplateVersions" => Write(template_calls::delete_versions),
+        "DescribeLaunchTemplates" => Read(template_reads::describe),
+        "DescribeLaunchTemplateVersions" => Read(template_reads::describe_versions),
+        "DescribeInstances" => Read(instance_calls::describe),
+        "TerminateInstances" => Write(instance_calls::terminate),
+        "StopInstances" => Write(instance_calls::stop),
+        "StartInstances" => Write(instance_calls::start),
+        "DescribeImages" => Read(images::describe),
+        "DescribeSubnets" => Read(places::subnets),
+        "DescribeAvailabilityZones" => Read(places::zones),
+        "DescribeRegions" => Read(places::regions),
+        "CreateTags" => Write(tags::create),
+        "DeleteTags" => Write(tags::delete),
         _ => return None,
     })
 }
 
+/// The parameters each action takes, besides those every action takes.
+const PARAMETERS: &[(&str, &str)] = &[
+    (
+        "CreateLaunchTemplate",
+        "ClientToken LaunchTemplateName VersionDescription LaunchTemplateData TagSpecification \
+         Operator",
+    ),
+    (
+        "CreateLaunchTemplateVersion",
+        "ClientToken LaunchTemplateId LaunchTemplateName SourceVersion VersionDescription \
+         LaunchTemplateData ResolveAlias",
+    ),
+    (
+        "ModifyLaunchTemplate",
+        "ClientToken LaunchTemplateId LaunchTemplateName SetDefaultVersion",
+    ),
+    (
+        "DeleteLaunchTemplate",
+        "LaunchTemplateId LaunchTemplateName",
+    ),
+    (
+        "DeleteLaunchTemplateVersions",
+        "LaunchTemplateId LaunchTemplateName LaunchTemplateVersion",
+    ),
+    (
+        "DescribeLaunchTemplates",
+        "LaunchTemplateId LaunchTemplateName Filter MaxResults NextToken IncludeManagedResources",
+    ),
+    (
+        "DescribeLaunchTemplateVersions",
+        "LaunchTemplateId LaunchTemplateName LaunchTemplateVersion MinVersion MaxVersion Filter \
+         MaxResults NextToken ResolveAlias IncludeManagedResources",
+    ),
+    (
+        "DescribeInstances",
+        "InstanceId Filter MaxResults NextToken IncludeManagedResources",
+    ),
+    ("TerminateInstances", "InstanceId Force SkipOsShutdown"),
+    ("StopInstances", "InstanceId Force Hibernate SkipOsShutdown"),
+    ("StartInstances", "InstanceId AdditionalInfo"),
+    (
+        "DescribeImages",
+        "ExecutableBy ImageId Owner IncludeDeprecated IncludeDisabled Filter MaxResults NextToken",
+    ),
+    ("DescribeSubnets", "SubnetId Filter MaxResults NextToken"),
+    (
+        "DescribeAvailabilityZones",
+        "ZoneName ZoneId AllAvailabilityZones Filter",
+    ),
+    ("DescribeRegions", "RegionName AllRegions Filter"),
+    ("CreateTags", "ResourceId Tag"),
+    ("DeleteTags", "ResourceId Tag"),
+];
+
 /// EC2's refusal of a parameter the action does not have.
-pub(crate) fn refuse_unknown(params: &Params, known: &[&str]) -> Result<(), AwsError> {
-    const ALWAYS: [&str; 4] = ["Action", "Version", "DryRun", "dryRun"];
-    let unknown = params
-        .children()
-        .map(|(name, _)| name)
-        // Clients write the paging parameters of DescribeInstances in either case.
-        .find(|name| {
-            !ALWAYS.contains(name) && !known.iter().any(|known| known.eq_ignore_ascii_case(name))
-        });
-    match unknown {
+pub(crate) fn refuse_unknown(action: &str, params: &Params) -> Result<(), AwsError> {
+    const ALWAYS: &str = "Action Version DryRun";
+    let own = PARAMETERS.iter().find(|(name, _)| *name == action);
+    let own = own.map_or("", |(_, parameters)| *parameters);
+    // Clients write some names with a small first letter.
+    let known = |name: &str| {
+        let mut all = own.split_whitespace().chain(ALWAYS.split_whitespace());
+        all.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    match params.children().find(|(name, _)| !known(name)) {
         None => Ok(()),
-        Some(name) => Err(AwsError::new(
+        Some((name, _)) => Err(AwsError::new(
             "UnknownParameter",
             format!("The parameter {name} is not recognized"),
         )),

@@ -58,23 +58,7 @@ pub(crate) fn call(
             found(bucket, request)?.tags.clear();
             Ok(empty(StatusCode::NO_CONTENT))
         }
-        S3Action::GetObjectTagging => {
-            let mut xml = Xml::new();
-            xml.within("Tagging", |xml| {
-                let tags = bucket.objects.get(&request.key).map(|object| &object.tags);
-                xml.list(
-                    "TagSet",
-                    "Tag",
-                    tags.into_iter().flatten(),
-                    |xml, (key, value)| {
-                        xml.text("Key", key);
-                        xml.text("Value", value);
-                    },
-                );
-            });
-            found(bucket, request)?;
-            Ok(document(&xml))
-        }
+        S3Action::GetObjectTagging => tags_of(bucket, request),
         S3Action::ListObjectsV2 => list(bucket, request),
         S3Action::HeadBucket => Ok(with_header(
             empty(StatusCode::OK),
@@ -96,6 +80,18 @@ pub(crate) fn call(
             501,
         )),
     }
+}
+
+fn tags_of(bucket: &mut Bucket, request: &S3Request<'_>) -> S3Answer {
+    let tags = &found(bucket, request)?.tags;
+    let mut xml = Xml::new();
+    xml.within("Tagging", |xml| {
+        xml.list("TagSet", "Tag", tags, |xml, (key, value)| {
+            xml.text("Key", key);
+            xml.text("Value", value);
+        });
+    });
+    Ok(document(xml))
 }
 
 /// The owner's keys may do everything; a role only what the bucket's policy says.
@@ -234,7 +230,7 @@ fn list(bucket: &Bucket, request: &S3Request<'_>) -> S3Answer {
             });
         }
     });
-    Ok(document(&xml))
+    Ok(document(xml))
 }
 
 fn list_buckets(state: &State, caller: &Principal) -> Response<Bytes> {
@@ -249,7 +245,7 @@ fn list_buckets(state: &State, caller: &Principal) -> Response<Bytes> {
             xml.text("CreationDate", &iso(bucket.created));
         });
     });
-    document(&xml)
+    document(xml)
 }
 
 fn create_bucket(state: &mut State, caller: &Principal, request: &S3Request<'_>) -> S3Answer {
@@ -354,10 +350,10 @@ fn empty(status: StatusCode) -> Response<Bytes> {
     answer
 }
 
-fn document(xml: &Xml) -> Response<Bytes> {
+fn document(xml: Xml) -> Response<Bytes> {
     let body = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}",
-        xml.clone().finish()
+        xml.finish()
     );
     with_header(
         Response::new(Bytes::from(body)),

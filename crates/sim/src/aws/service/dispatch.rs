@@ -91,16 +91,13 @@ fn query_call(
 ) -> Result<Xml, AwsError> {
     let handler = match facts.service {
         Service::AutoScaling => autoscaling::handler(&facts.action),
-        Service::Ec2 => match ec2::handler(&facts.action) {
-            Some((handler, known)) => {
-                ec2::refuse_unknown(params, known)?;
-                Some(handler)
-            }
-            None => None,
-        },
+        Service::Ec2 => ec2::handler(&facts.action),
         Service::S3 | Service::Sts => None,
     };
     let handler = handler.ok_or_else(|| no_action(&facts.action))?;
+    if facts.service == Service::Ec2 {
+        ec2::refuse_unknown(&facts.action, params)?;
+    }
     let may = principal.rights == Rights::Everything
         || ["DescribeInstances", "DescribeRegions"].contains(&facts.action.as_str());
     if !may {

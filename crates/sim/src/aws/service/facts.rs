@@ -110,7 +110,7 @@ fn query_facts(service: Service, params: &Params) -> (String, bool, BTreeMap<Str
     let action = params.text("Action").unwrap_or_default();
     let handler = match service {
         Service::AutoScaling => autoscaling::handler(action),
-        Service::Ec2 => ec2::handler(action).map(|(handler, _)| handler),
+        Service::Ec2 => ec2::handler(action),
         Service::S3 | Service::Sts => None,
     };
     let write = matches!(handler, Some(Handler::Write(_)));

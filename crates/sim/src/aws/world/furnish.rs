@@ -12,11 +12,11 @@ use jiff::Timestamp;
 use super::World;
 use crate::aws::{
     InstanceState, State,
-    autoscaling::group::{Lifecycle, Member},
+    autoscaling::group::{Group, Lifecycle, Member},
     ec2::instance::Instance,
     s3::Bucket,
     state::{
-        Name,
+        Fabric, Name,
         events::EstateId,
         identity::{Hidden, Key, Principal, Rights, Role},
         network::Subnet,
@@ -429,41 +429,45 @@ fn place(state: &mut State, estate: EstateId, placed: PlacedInstance) -> bool {
         holds_capacity: false,
         interrupted: false,
     };
-    if let Some(group) = site.estate.groups.get_mut(&group) {
-        let in_service = placed.state != InstanceState::Pending;
-        let activity = group.activities.begin(
-            site.fabric.new_uuid(),
-            format!("Attaching an existing EC2 instance: {id}"),
-            "An instance was put in by hand.".into(),
-            site.fabric.now,
-        );
-        let member = Member {
-            id: id.clone(),
-            zone: instance.zone.clone(),
-            instance_type: instance.instance_type.clone(),
-            image_id: instance.image_id.clone(),
-            template: None,
-            version: 0,
-            launched: instance.launched,
-            lifecycle: if in_service {
-                Lifecycle::InService
-            } else {
-                Lifecycle::Pending
-            },
-            healthy: true,
-            unwell_since: None,
-            protected: false,
-            in_service_since: in_service.then_some(instance.launched),
-            hook: None,
-            replace: None,
-            activity,
-        };
-        if !placed.state.is_ending() {
-            group.members.insert(id.clone(), member);
-        }
+    if let Some(group) = site.estate.groups.get_mut(&group)
+        && !placed.state.is_ending()
+    {
+        attach(group, &instance, site.fabric);
     }
     let index: &mut BTreeSet<Name> = compute.instances_by_group.entry(group).or_default();
     index.insert(id.clone());
     compute.instances.insert(id, instance);
     true
+}
+
+fn attach(group: &mut Group, instance: &Instance, fabric: &mut Fabric) {
+    let in_service = instance.state != InstanceState::Pending;
+    let activity = group.activities.begin(
+        fabric.new_uuid(),
+        format!("Attaching an existing EC2 instance: {}", instance.id),
+        "An instance was put in by hand.".into(),
+        fabric.now,
+    );
+    let member = Member {
+        id: instance.id.clone(),
+        zone: instance.zone.clone(),
+        instance_type: instance.instance_type.clone(),
+        image_id: instance.image_id.clone(),
+        template: None,
+        version: 0,
+        launched: instance.launched,
+        lifecycle: if in_service {
+            Lifecycle::InService
+        } else {
+            Lifecycle::Pending
+        },
+        healthy: true,
+        unwell_since: None,
+        protected: false,
+        in_service_since: in_service.then_some(instance.launched),
+        hook: None,
+        replace: None,
+        activity,
+    };
+    group.members.insert(instance.id.clone(), member);
 }

@@ -116,7 +116,7 @@ impl World {
             .finish();
         let params = Params::parse(form.as_bytes());
         let handler = autoscaling::handler(action)
-            .or_else(|| ec2::handler(action).map(|(handler, _)| handler))
+            .or_else(|| ec2::handler(action))
             .ok_or_else(|| format!("InvalidAction: {action} is not simulated"))?;
         let text = |error: AwsError| format!("{}: {}", error.code, error.message);
         self.change(|state| {
