@@ -18,6 +18,24 @@ const OPAQUE: [&str; 10] = [
 
 /// Replaces what may differ.
 pub(crate) fn normalize(value: Value) -> Value {
+    let mut value = replace(value);
+    if let Some(body) = value.get_mut("body") {
+        sort_causes(body);
+    }
+    value
+}
+
+/// A genuine server names several problems in no certain order.
+fn sort_causes(body: &mut Value) {
+    let causes = body.pointer_mut("/details/causes").and_then(Value::as_array_mut);
+    let Some(causes) = causes.filter(|causes| causes.len() > 1) else {
+        return;
+    };
+    causes.sort_by_key(Value::to_string);
+    body["message"] = "see causes".into();
+}
+
+fn replace(value: Value) -> Value {
     match value {
         Value::Object(map) => {
             let fields = map
@@ -27,17 +45,17 @@ pub(crate) fn normalize(value: Value) -> Value {
                     let value = match value {
                         Value::String(_) if OPAQUE.contains(&name.as_str()) => "*".into(),
                         Value::Array(list) if name == "managedFields" => {
-                            let mut list: Vec<Value> = list.into_iter().map(normalize).collect();
+                            let mut list: Vec<Value> = list.into_iter().map(replace).collect();
                             list.sort_by_key(Value::to_string);
                             Value::Array(list)
                         }
-                        other => normalize(other),
+                        other => replace(other),
                     };
                     (name, value)
                 });
             Value::Object(fields.collect())
         }
-        Value::Array(list) => Value::Array(list.into_iter().map(normalize).collect()),
+        Value::Array(list) => Value::Array(list.into_iter().map(replace).collect()),
         Value::String(text) => Value::String(without_uids(&text)),
         other => other,
     }
