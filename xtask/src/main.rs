@@ -1,3 +1,60 @@
-//! Repository chores.
+//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `tidy`.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a terminal program"
+)]
 
-fn main() {}
+mod crds;
+mod dependencies;
+mod proofs;
+mod sources;
+mod test;
+mod tidy;
+mod tools;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Chores of the Remuda repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Bring what the tests need, then run formatting, lints, tidy and all tests.
+    Test(test::Options),
+    /// Write `deploy/crds` from the Rust types (or, with --check, compare).
+    Crds {
+        /// Change nothing; fail when a file is not up to date.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Count which acceptance statements of docs/spec are cited by a test.
+    Proofs(proofs::Options),
+    /// House rules that a compiler does not check.
+    Tidy,
+}
+
+fn main() -> Result<()> {
+    let root = root();
+    match Cli::parse().chore {
+        Chore::Test(options) => test::run(&root, &options),
+        Chore::Crds { check } => crds::run(&root, check),
+        Chore::Proofs(options) => proofs::run(&root, &options),
+        Chore::Tidy => tidy::run(&root),
+    }
+}
+
+/// The repository's root: the folder above this crate.
+fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
+}

@@ -1,0 +1,118 @@
+//! What the tests need beside Rust, and how it gets onto a bare Debian or Ubuntu machine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The oldest kubectl the end-to-end tests support (docs/reference/support.md).
+const OLDEST_KUBECTL_MINOR: u32 = 29;
+
+/// Python packages of the AWS oracle: moto is the independent server, boto3 the independent client.
+const MOTO_PACKAGES: [&str; 2] = ["moto[server,ec2,autoscaling,s3,sts]==5.2.5", "boto3"];
+
+/// Runs a command, showing it first.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    println!("+ {}", shown(command));
+    let status = command
+        .status()
+        .with_context(|| format!("starting {}", shown(command)))?;
+    ensure!(status.success(), "{} ended with {status}", shown(command));
+    Ok(())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether a program answers when called with these arguments.
+fn answers(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// A python with moto and boto3, in a private environment under `target/`.
+pub(crate) fn moto_python(root: &Path) -> Result<PathBuf> {
+    let venv = root.join("target/xtask/moto");
+    let python = venv.join("bin/python");
+    let ready = venv.join(".ready");
+    let wanted = MOTO_PACKAGES.join(" ");
+    if std::fs::read_to_string(&ready).is_ok_and(|have| have == wanted) {
+        return Ok(python);
+    }
+    if !answers("python3", &["-c", "import venv, ensurepip"]) {
+        install(&["python3", "python3-venv"])?;
+    }
+    println!("moto (the AWS test server) goes into {}", venv.display());
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(&venv))?;
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet"])
+        .args(MOTO_PACKAGES))?;
+    std::fs::write(&ready, wanted).context("marking the environment as complete")?;
+    Ok(python)
+}
+
+/// Installs Debian packages, or says which command would.
+fn install(packages: &[&str]) -> Result<()> {
+    let root = answers("sh", &["-c", "[ \"$(id -u)\" = 0 ]"]);
+    let sudo = !root && answers("sudo", &["-n", "true"]);
+    let by_hand = format!("sudo apt-get install -y {}", packages.join(" "));
+    if !answers("apt-get", &["--version"]) || !(root || sudo) {
+        bail!("missing: {}. Install with: {by_hand}", packages.join(", "));
+    }
+    println!("installing {} (Debian packages)", packages.join(", "));
+    let apt = |arguments: &[&str]| {
+        let mut command = if root {
+            Command::new("apt-get")
+        } else {
+            Command::new("sudo")
+        };
+        if sudo {
+            command.arg("apt-get");
+        }
+        run(command
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    apt(&["update", "-q"])?;
+    apt(&[
+        &["install", "-y", "-q", "--no-install-recommends"],
+        packages,
+    ]
+    .concat())
+}
+
+/// kubectl in PATH, new enough; otherwise what to say.
+pub(crate) fn kubectl() -> Result<(), String> {
+    let how =
+        "Get one of release 1.29 or newer (https://kubernetes.io/docs/tasks/tools) into PATH.";
+    let output = Command::new("kubectl")
+        .args(["version", "--client", "-o", "json"])
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|_| format!("kubectl is not in PATH. {how}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let minor = text.split("\"minor\"").nth(1).and_then(|rest| {
+        let digits: String = rest
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        digits.parse::<u32>().ok()
+    });
+    match minor {
+        Some(minor) if minor >= OLDEST_KUBECTL_MINOR => Ok(()),
+        Some(minor) => Err(format!("kubectl is release 1.{minor}. {how}")),
+        None => Err(format!("kubectl does not tell its version. {how}")),
+    }
+}
