@@ -1,3 +1,33 @@
-//! Worker machines of Kubernetes clusters on AWS and Azure.
+//! Remuda: worker machines of Kubernetes clusters on AWS and Azure.
+//!
+//! `cli` is what was typed, `config` what the environment says, `commands` one file a subcommand,
+//! `wire_up` which controllers and clouds run.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod cli;
+mod commands;
+mod config;
+mod output;
+mod plan_text;
+mod preview_view;
+mod up;
+mod view;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(help_or_usage) => return cli::explain(&help_or_usage),
+    };
+    config::start_logging(cli.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return cli::fail(&anyhow::Error::from(error)),
+    };
+    match runtime.block_on(commands::run(cli)) {
+        Ok(code) => code,
+        Err(error) => cli::fail(&error),
+    }
+}

@@ -21,7 +21,7 @@ use self::{attempt::attempt, gather::gather};
 pub(crate) use self::{gather::Gathered, watch::routes};
 pub use self::{
     gather::PoolKey,
-    preview::{Preview, PreviewError, PreviewSource, preview},
+    preview::{Outcome, Preview, PreviewError, PreviewSource, preview},
 };
 use crate::{context::Context, objects::ApiError, publish::publish, record::RecordStore};
 

@@ -1,0 +1,303 @@
+//! What can be typed. Nothing is decided here; see `commands`.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs the worker machines of Kubernetes clusters on AWS and Azure.
+#[derive(Debug, Parser)]
+#[command(
+    name = "remuda",
+    version,
+    about,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  remuda up --demo        a Kubernetes API, a simulated AWS and a pool of three nodes\n  remuda get pools        what there is, in another terminal"
+)]
+pub(crate) struct Cli {
+    /// Say more on standard error: -v for what is done, -vv for every call.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run everything on this machine: a Kubernetes API, the controllers and simulated clouds.
+    #[command(after_help = "Examples:\n  remuda up --demo\n  remuda up --demo --exit-when-ready --timeout 60s\n  KUBECONFIG=\"$(remuda up --print-kubeconfig-path)\" kubectl get machinepools -A")]
+    Up(UpArgs),
+    /// Show what a change will do to the cloud and to running machines, without doing it.
+    #[command(after_help = "Examples:\n  remuda plan demo-pool-0 -n team-a\n  remuda plan -f pool.yaml --exit-code     0: no changes, 2: changes, 1: failed\n  remuda plan demo-pool-0 -n team-a -o json | jq '.pools[].steps[].because'")]
+    Plan(PlanArgs),
+    /// Show pools, their machines or their nodes, as a tree.
+    #[command(after_help = "Examples:\n  remuda get pools -A\n  remuda get machines demo-pool-0 -n team-a -o wide\n  remuda get nodes -n team-a -o json")]
+    Get(GetArgs),
+    /// Print the CustomResourceDefinitions that Remuda serves.
+    #[command(after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json")]
+    Crds(CrdsArgs),
+    /// Serve a simulated cloud alone, for other tools to talk to.
+    #[command(after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups")]
+    Sim(SimArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the version.
+    #[command(after_help = "Examples:\n  remuda version\n  remuda version -o json")]
+    Version {
+        /// Output format.
+        #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+        output: TextFormat,
+    },
+}
+
+/// `remuda up`.
+#[derive(Debug, Args)]
+pub(crate) struct UpArgs {
+    /// Apply the demo: a cluster with one AWS machine pool of three nodes.
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// Where the API's data, certificates and kubeconfig live [default: remuda under the user's
+    /// data home].
+    #[arg(long, value_name = "DIR", env = "REMUDA_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Port of the Kubernetes API on 127.0.0.1; 0 takes the one used last time, else a free one.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// End with 0 once everything is Ready, or with 1 and the reason after --timeout.
+    #[arg(long)]
+    pub(crate) exit_when_ready: bool,
+    /// How long --exit-when-ready waits: seconds, or 90s, 2m.
+    #[arg(long, value_name = "DURATION", default_value = "120s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How many times faster than real the simulated clouds run.
+    #[arg(long, value_name = "FACTOR", default_value_t = 10.0, value_parser = speed)]
+    pub(crate) speed: f64,
+    /// Print where the kubeconfig is (or will be) and end.
+    #[arg(long)]
+    pub(crate) print_kubeconfig_path: bool,
+}
+
+/// `remuda plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// Pools by name (of the TerraformMachinePool); none: all of the namespace.
+    #[arg(value_name = "POOL")]
+    pub(crate) pools: Vec<String>,
+    /// Files with objects as they will be; `-` reads standard input. They are laid over what the
+    /// API holds; nothing is written.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) filename: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t = PlanFormat::Text)]
+    pub(crate) output: PlanFormat,
+    /// End with 2 when there are changes.
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+/// `remuda get`.
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    /// What to show.
+    #[arg(value_enum)]
+    pub(crate) what: Noun,
+    /// Only pools of these names (of the MachinePool).
+    #[arg(value_name = "POOL")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t = GetFormat::Table)]
+    pub(crate) output: GetFormat,
+}
+
+/// `remuda crds`.
+#[derive(Debug, Args)]
+pub(crate) struct CrdsArgs {
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
+    pub(crate) output: DataFormat,
+}
+
+/// `remuda sim`.
+#[derive(Debug, Args)]
+pub(crate) struct SimArgs {
+    /// Which cloud.
+    #[arg(value_enum)]
+    pub(crate) cloud: SimCloud,
+    /// Address to serve on; loopback only.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4566")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// How many times faster than real the cloud runs.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+}
+
+/// Which namespaces.
+#[derive(Debug, Args)]
+pub(crate) struct Scope {
+    /// Namespace [default: the kubeconfig's].
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Every namespace.
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub(crate) all_namespaces: bool,
+}
+
+/// How to reach the Kubernetes API and the clouds.
+#[derive(Debug, Args)]
+pub(crate) struct Connection {
+    /// Kubeconfig file [default: $KUBECONFIG, else that of `remuda up`, else ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Data directory of a `remuda up`, for its kubeconfig and its simulated clouds.
+    #[arg(long, value_name = "DIR", env = "REMUDA_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// What `get` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Noun {
+    /// Machine pools, with their zones and machines below them.
+    #[value(alias = "pool")]
+    Pools,
+    /// Machines by pool and zone.
+    #[value(alias = "machine")]
+    Machines,
+    /// Nodes by pool.
+    #[value(alias = "node")]
+    Nodes,
+}
+
+/// A simulated cloud.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimCloud {
+    /// Auto Scaling, EC2, S3 and STS.
+    Aws,
+}
+
+/// Text or JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// YAML or JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataFormat {
+    /// YAML documents.
+    Yaml,
+    /// One JSON list.
+    Json,
+}
+
+/// Formats of `plan`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+}
+
+/// Formats of `get`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GetFormat {
+    /// A tree with columns.
+    Table,
+    /// More columns.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+    /// Names only.
+    Name,
+}
+
+/// Reads `90`, `90s`, `2m`, `1m30s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let spoken: jiff::SignedDuration =
+        text.parse().map_err(|_| format!("{text} is not a duration like 90s or 2m"))?;
+    Duration::try_from(spoken).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+/// Reads a positive factor.
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor >= 0.1 => Ok(factor),
+        _ => Err("the factor is a number of at least 0.1".to_owned()),
+    }
+}
+
+/// Shows help (exit 0) or a usage error (exit 1; 2 is `plan --exit-code`'s word for changes).
+pub(crate) fn explain(error: &clap::Error) -> ExitCode {
+    let asked_for = !error.use_stderr();
+    if error.print().is_err() || !asked_for {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Shows an error with its causes, each once, and never a backtrace.
+#[allow(clippy::print_stderr, reason = "a command's last word")]
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    eprintln!("error: {said}");
+    ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Examples:\n"), "{} has none", command.get_name());
+        }
+    }
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(duration("soon").is_err());
+        assert!(duration("-5s").is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! One file a subcommand.
+
+mod completions;
+mod crds;
+mod get;
+mod plan;
+mod sim;
+mod up;
+mod version;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+
+/// Runs what was typed.
+pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
+    match cli.command {
+        Command::Up(args) => up::run(args).await,
+        Command::Plan(args) => plan::run(args).await,
+        Command::Get(args) => get::run(args).await,
+        Command::Crds(args) => crds::run(&args),
+        Command::Sim(args) => sim::run(args).await,
+        Command::Completions { shell } => completions::run(shell),
+        Command::Version { output } => version::run(output),
+    }
+}

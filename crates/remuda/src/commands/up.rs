@@ -1,0 +1,78 @@
+//! `remuda up`.
+
+use std::{path::Path, process::ExitCode, time::Instant};
+
+use anyhow::{Result, bail};
+
+use crate::{
+    cli::UpArgs,
+    config::{self, KUBECONFIG},
+    output,
+    up::{DEMO_NAMESPACE, DEMO_POOL, Up, clouds, progress::Progress},
+};
+
+/// Starts everything, shows how it gets ready, and serves until Ctrl-C.
+pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
+    let dir = config::data_dir(args.data_dir.as_deref())?;
+    if args.print_kubeconfig_path {
+        output::text(&format!("{}\n", dir.join(KUBECONFIG).display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let started = Instant::now();
+    let mut progress = Progress::new();
+    let mut up = Up::start(&dir, &args, &mut progress).await?;
+    let ready = async {
+        if args.demo {
+            progress.begin("demo");
+            up.apply_demo().await?;
+            progress.done("applied to namespace team-a");
+            progress.begin(&format!("pool {DEMO_NAMESPACE}/{DEMO_POOL}"));
+            let within = args.exit_when_ready.then_some(args.timeout);
+            let nodes = up.demo_ready(within, &mut progress).await?;
+            progress.done(&format!("Ready with {nodes} nodes"));
+        }
+        Ok::<(), anyhow::Error>(())
+    };
+    let interrupted = tokio::select! {
+        ready = ready => { ready?; false }
+        () = clouds::interrupted() => true,
+    };
+    progress.finish();
+    if !interrupted {
+        output::text(&next_steps(&dir, &args, &up.aws_endpoint, started))?;
+        if !args.exit_when_ready {
+            tokio::select! {
+                () = clouds::interrupted() => {}
+                () = up.controllers_ended() => bail!("the controllers ended unexpectedly; -v says more"),
+            }
+        }
+    }
+    up.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a person can do now.
+fn next_steps(dir: &Path, args: &UpArgs, aws_endpoint: &str, started: Instant) -> String {
+    let seconds = started.elapsed().as_secs_f64();
+    let kubeconfig = dir.join(KUBECONFIG);
+    let mut text = format!("\nEverything is ready after {seconds:.1} s.\n");
+    if args.exit_when_ready {
+        return text;
+    }
+    text.push_str(&format!(
+        "\n  export KUBECONFIG={}\n  export AWS_ENDPOINT_URL={aws_endpoint}\n",
+        kubeconfig.display()
+    ));
+    if args.demo {
+        text.push_str(&format!(
+            "\nTry next, in another terminal:\n\
+             \n  remuda get pools -A\
+             \n  kubectl get machinepools,terraformmachinepools -n {DEMO_NAMESPACE}\
+             \n  kubectl scale machinepool {DEMO_POOL} -n {DEMO_NAMESPACE} --replicas 5\
+             \n  remuda plan {DEMO_POOL} -n {DEMO_NAMESPACE}\
+             \n  kubectl delete machinepool {DEMO_POOL} -n {DEMO_NAMESPACE}\n"
+        ));
+    }
+    text.push_str("\nCtrl-C ends it; the objects stay in the data directory.\n");
+    text
+}

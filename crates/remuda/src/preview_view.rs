@@ -1,0 +1,158 @@
+//! A preview for people and for programs.
+
+use remuda_controllers::{Preview, terraform_machine_pool::Outcome};
+use remuda_plan::{
+    error::Refusal,
+    pool::{
+        action::{Action, Plan, Step},
+        findings::{Findings, Hold, IdentityFinding, StateFinding, Wait},
+    },
+    status::pass::{PassEnd, Unrecoverable},
+};
+use serde_json::{Value, json};
+
+use crate::plan_text;
+
+/// Whether the cloud would be written to.
+pub(crate) fn changes_something(preview: &Preview) -> bool {
+    matches!(&preview.outcome, Outcome::Plan(plan) if calls(plan).next().is_some())
+}
+
+/// Whether there is no plan because something is wrong.
+pub(crate) fn is_problem(preview: &Preview) -> bool {
+    matches!(preview.outcome, Outcome::Held | Outcome::Stopped(_))
+}
+
+/// As text.
+pub(crate) fn text(preview: &Preview) -> String {
+    let pool = format!("{}/{}", preview.namespace, preview.name);
+    let paused = if preview.paused { " (paused: nothing happens until it is resumed)" } else { "" };
+    match &preview.outcome {
+        Outcome::Plan(plan) => plan_text::render(&format!("{pool}{paused}"), plan),
+        Outcome::Released(release) => {
+            format!("{pool}{paused}: the object goes, the cloud stays as it is ({release:?})\n")
+        }
+        Outcome::NotOurs => format!("{pool}: managed by someone else; Remuda leaves it alone\n"),
+        Outcome::Held | Outcome::Stopped(_) => {
+            let problems: String =
+                problems(preview).iter().map(|problem| format!("  {problem}\n")).collect();
+            format!("{pool}{paused}: no plan can be made\n{problems}")
+        }
+    }
+}
+
+/// As one JSON object.
+pub(crate) fn json(preview: &Preview) -> Value {
+    let (steps, outlook) = match &preview.outcome {
+        Outcome::Plan(plan) => (json!(calls(plan).collect::<Vec<_>>()), json!(plan.outlook)),
+        _ => (json!([]), Value::Null),
+    };
+    let effect = match &preview.outcome {
+        Outcome::Plan(plan) => json!(calls(plan).map(|step| step.effect).max()),
+        _ => Value::Null,
+    };
+    json!({
+        "namespace": preview.namespace,
+        "name": preview.name,
+        "operation": preview.operation,
+        "because": preview.because,
+        "paused": preview.paused,
+        "effect": effect,
+        "steps": steps,
+        "outlook": outlook,
+        "problems": problems(preview),
+    })
+}
+
+/// Steps that call the cloud; record writes are our own bookkeeping.
+fn calls(plan: &Plan) -> impl Iterator<Item = &Step> {
+    plan.steps.iter().filter(|step| !matches!(step.action, Action::Remember(_)))
+}
+
+/// Why there is no plan, one line each.
+fn problems(preview: &Preview) -> Vec<String> {
+    match &preview.outcome {
+        Outcome::Held => held(&preview.findings),
+        Outcome::Stopped(end) => stopped(end),
+        Outcome::Plan(_) | Outcome::Released(_) | Outcome::NotOurs => Vec::new(),
+    }
+}
+
+/// What the gate waits for, in the order it looks.
+fn held(findings: &Findings) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(Err(wait)) = &findings.dependencies {
+        let (Wait::Owner(why)
+        | Wait::OwnerMachinePool(why)
+        | Wait::OwnerNotFound(why)
+        | Wait::OwnerMismatch(why)
+        | Wait::ClusterNotTerraform(why)
+        | Wait::ClusterInfrastructure(why)
+        | Wait::ClusterExports(why)
+        | Wait::BootstrapData(why)
+        | Wait::VariablesSource(why)
+        | Wait::Variables(why)
+        | Wait::Unreadable(why)) = wait;
+        lines.push(why.clone());
+    }
+    match &findings.identity {
+        None | Some(IdentityFinding::Allowed | IdentityFinding::LocalSecret) => {}
+        Some(
+            IdentityFinding::NotFound(why)
+            | IdentityFinding::NamespaceNotAllowed(why)
+            | IdentityFinding::SecretNotFound(why)
+            | IdentityFinding::CredentialsIncomplete(why)
+            | IdentityFinding::CheckFailed(why),
+        ) => lines.push(why.clone()),
+    }
+    match &findings.state {
+        Some(
+            StateFinding::Corrupt(why) | StateFinding::Unreadable(why) | StateFinding::Retained(why),
+        ) => lines.push(why.clone()),
+        None
+        | Some(
+            StateFinding::NotFound
+            | StateFinding::Read(_)
+            | StateFinding::Lost
+            | StateFinding::Adopting(_),
+        ) => {}
+    }
+    match &findings.hold {
+        Some(Hold::Refused(refusals)) => lines.extend(refusals.iter().map(Refusal::to_string)),
+        Some(Hold::Image(refusal)) => lines.push(refusal.to_string()),
+        Some(Hold::JobPolicy(why) | Hold::ClusterOperation(why) | Hold::Unreadable(why)) => {
+            lines.push(why.clone());
+        }
+        Some(Hold::InputsTooLarge { bytes }) => {
+            lines.push(format!("the rendered inputs have {bytes} bytes, more than 1,000,000"));
+        }
+        Some(Hold::Identity(_) | Hold::DeadlineExceeded(_)) => {}
+        Some(Hold::Backoff { until } | Hold::LookAgain { until }) => {
+            lines.push(format!("waits until {until}"));
+        }
+        None => {}
+    }
+    if findings.policy_unresolved {
+        lines.push(
+            "deletionPolicy is not set and the TerraformCluster it comes from cannot be found".into(),
+        );
+    }
+    lines
+}
+
+fn stopped(end: &PassEnd) -> Vec<String> {
+    match end {
+        PassEnd::Refused(refusals) => refusals.iter().map(Refusal::to_string).collect(),
+        PassEnd::Failed(failure) => vec![format!("the cloud could not be read: {failure}")],
+        PassEnd::Unrecoverable(Unrecoverable::NothingFound) => {
+            vec!["the record is lost and no group of the expected name carries the pool's tags".into()]
+        }
+        PassEnd::Unrecoverable(Unrecoverable::Inconsistent) => {
+            vec!["the record is lost and a group of the expected name is not certainly ours".into()]
+        }
+        PassEnd::RecordUnwritable(why) => vec![format!("the record cannot be written: {why}")],
+        PassEnd::DeadlineExceeded => vec!["reading the cloud took longer than the deadline".into()],
+        PassEnd::Interrupted => vec!["interrupted".into()],
+        PassEnd::AtGate | PassEnd::Done => Vec::new(),
+    }
+}

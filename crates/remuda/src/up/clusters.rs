@@ -1,0 +1,96 @@
+//! Workload clusters of `remuda up`: every TerraformCluster that publishes exports gets a workload
+//! API in this process, and its Cluster the kubeconfig Secret that Cluster API expects.
+//!
+//! Real clusters have control planes; here nobody builds one, so this stands in for it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams},
+    runtime::{WatchStreamExt, watcher},
+};
+use remuda_api::captf::TerraformCluster;
+use remuda_apiserver::{ApiServer, Serving};
+use remuda_sim::kubelet::WorkloadApis;
+use serde_json::json;
+
+const FIELD_MANAGER: &str = "remuda-up";
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+/// Workload APIs by the cloud's name of the cluster.
+#[derive(Clone)]
+pub(crate) struct Clusters {
+    server: ApiServer,
+    routers: Arc<Mutex<HashMap<String, axum::Router>>>,
+}
+
+impl WorkloadApis for Clusters {
+    fn for_cluster(&self, kubernetes_cluster_id: &str) -> Option<axum::Router> {
+        let routers = self.routers.lock().unwrap_or_else(PoisonError::into_inner);
+        routers.get(kubernetes_cluster_id).cloned()
+    }
+}
+
+impl Clusters {
+    /// No cluster is known yet.
+    pub(crate) fn new(server: &ApiServer) -> Self {
+        Self { server: server.clone(), routers: Arc::default() }
+    }
+
+    /// Follows TerraformClusters for as long as it is polled.
+    pub(crate) async fn follow(self, client: Client, serving: Arc<Serving>) {
+        let clusters: Api<TerraformCluster> = Api::all(client.clone());
+        let watch = watcher(clusters, watcher::Config::default()).default_backoff().applied_objects();
+        let mut watch = std::pin::pin!(watch);
+        while let Some(event) = watch.next().await {
+            match event {
+                Ok(cluster) => self.serve_when_described(&cluster, &client, &serving).await,
+                Err(error) => tracing::warn!(%error, "watching TerraformClusters"),
+            }
+        }
+    }
+
+    /// A cluster whose exports name it gets its API, its kubeconfig and its simulated nodes' door.
+    async fn serve_when_described(&self, cluster: &TerraformCluster, client: &Client, serving: &Serving) {
+        let exports = cluster.status.as_ref().and_then(|status| status.exports.as_ref());
+        let id = exports
+            .and_then(|exports| serde_json::to_value(exports).ok())
+            .and_then(|exports| Some(exports.get("kubernetes_cluster_id")?.as_str()?.to_owned()));
+        let (Some(id), Some(namespace)) = (id, cluster.namespace()) else { return };
+        let name = cluster.labels().get(CLUSTER_NAME).cloned().unwrap_or_else(|| cluster.name_any());
+        let instance = self.server.instance(&format!("{namespace}/{name}"));
+        let kubeconfig = serving.kubeconfig(&instance);
+        while let Err(error) = write_kubeconfig(client, &namespace, &name, &kubeconfig).await {
+            tracing::warn!(%error, namespace, name, "writing the workload kubeconfig");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let mut routers = self.routers.lock().unwrap_or_else(PoisonError::into_inner);
+        routers.insert(id, instance.router());
+    }
+}
+
+async fn write_kubeconfig(
+    client: &Client,
+    namespace: &str,
+    cluster: &str,
+    kubeconfig: &str,
+) -> kube::Result<()> {
+    let name = format!("{cluster}-kubeconfig");
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": name, "labels": { CLUSTER_NAME: cluster } },
+        "type": "cluster.x-k8s.io/secret",
+        "stringData": { "value": kubeconfig },
+    });
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    secrets.patch(&name, &params, &Patch::Apply(secret)).await.map(drop)
+}

@@ -1,0 +1,79 @@
+//! The demo: `examples/demo`, applied as a person would, and what it takes to be Ready.
+
+use anyhow::{Context, Result};
+use kube::{Api, Client, ResourceExt};
+use remuda_api::{
+    capi::{MachinePool, MachinePoolPhase},
+    captf::TerraformMachinePool,
+};
+use serde_json::{Value, json};
+
+use super::install;
+
+/// Namespace of the demo.
+pub(crate) const NAMESPACE: &str = "team-a";
+/// The demo's pool.
+pub(crate) const POOL: &str = "demo-pool-0";
+
+/// The manifests, in the order they are applied. The pool's own is the example of captf's AWS
+/// documentation, unchanged.
+const MANIFESTS: [&str; 4] = [
+    include_str!("../../../../examples/demo/00-identity.yaml"),
+    include_str!("../../../../examples/demo/10-cluster.yaml"),
+    include_str!("../../../../examples/demo/20-machinepool.yaml"),
+    include_str!("../../../../examples/demo/30-terraformmachinepool.yaml"),
+];
+
+/// Applies the demo.
+pub(crate) async fn apply(client: &Client) -> Result<()> {
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
+    });
+    let mut manifests = vec![namespace];
+    for text in MANIFESTS {
+        let documents: Vec<Value> =
+            serde_saphyr::from_multiple(text).context("reading the demo's manifests")?;
+        manifests.extend(documents);
+    }
+    install::manifests(client, NAMESPACE, &manifests).await
+}
+
+/// How the demo's pool stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Standing {
+    /// Ready, with this many nodes.
+    Ready(i32),
+    /// Not yet; what is awaited.
+    NotYet(String),
+}
+
+/// Reads how the demo's pool stands.
+pub(crate) async fn standing(client: &Client) -> Result<Standing> {
+    let owners: Api<MachinePool> = Api::namespaced(client.clone(), NAMESPACE);
+    let pools: Api<TerraformMachinePool> = Api::namespaced(client.clone(), NAMESPACE);
+    let owner = owners.get(POOL).await.context("reading the demo's MachinePool")?;
+    let pool = pools.get(POOL).await.context("reading the demo's TerraformMachinePool")?;
+    Ok(judge(&owner, &pool))
+}
+
+fn judge(owner: &MachinePool, pool: &TerraformMachinePool) -> Standing {
+    let wanted = owner.spec.replicas.unwrap_or(1);
+    let status = owner.status.as_ref();
+    let nodes = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+    let linked = status.and_then(|status| status.node_refs.as_ref()).map_or(0, Vec::len);
+    let conditions = pool.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let ready = conditions.into_iter().flatten().find(|condition| condition.type_ == "Ready");
+    let is_ready = ready.is_some_and(|ready| ready.status == "True");
+    let is_running =
+        status.is_some_and(|status| status.phase == Some(MachinePoolPhase::Running));
+    if is_ready && is_running && nodes == wanted && i32::try_from(linked) == Ok(wanted) {
+        return Standing::Ready(nodes);
+    }
+    let members = pool.spec.provider_id_list.as_ref().map_or(0, Vec::len);
+    let waiting = match ready {
+        Some(ready) if ready.status != "True" && members == 0 => ready.message.clone(),
+        Some(_) => format!("{members} of {wanted} machines, {nodes} of {wanted} nodes Ready"),
+        None => format!("{} is not looked at yet", pool.name_any()),
+    };
+    Standing::NotYet(waiting)
+}

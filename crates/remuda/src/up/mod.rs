@@ -1,0 +1,177 @@
+//! `remuda up`: a Kubernetes API, the controllers and simulated clouds in one process.
+//!
+//! ```text
+//! kubectl ──TLS──▶ management API ◀── controllers ──▶ AWS backend ──▶ simulated AWS ◀── AWS CLI
+//!                  workload APIs  ◀──────────── simulated nodes ◀──────────┘
+//! ```
+
+pub(crate) mod clouds;
+mod clusters;
+mod demo;
+mod install;
+pub(crate) mod progress;
+pub(crate) mod state;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use kube::Client;
+use remuda_apiserver::{ApiServer, Serving};
+use remuda_cloud::PoolBackend;
+use remuda_controllers::{
+    Context as ControllerContext, Options as ControllerOptions, clock::SystemClock,
+    workload::KubeconfigClusters,
+};
+use remuda_plan::pool::world::Manager;
+use tokio::{task::JoinHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    clusters::Clusters,
+    demo::Standing,
+    progress::Progress,
+    state::{UpState, loopback},
+};
+use crate::{cli::UpArgs, config::KUBECONFIG};
+
+pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOL as DEMO_POOL};
+
+/// How often the demo's pool is looked at while it gets ready.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Everything that runs.
+pub(crate) struct Up {
+    client: Client,
+    serving: Arc<Serving>,
+    /// Where the simulated AWS answers.
+    pub(crate) aws_endpoint: String,
+    controllers: JoinHandle<()>,
+    shutdown: CancellationToken,
+}
+
+impl Up {
+    /// Starts everything, saying so.
+    pub(crate) async fn start(dir: &Path, args: &UpArgs, progress: &mut Progress) -> Result<Self> {
+        let last = UpState::read(dir);
+        progress.begin("Kubernetes API");
+        let (server, serving) = serve(dir, args.port, last.api_port).await?;
+        let client = Client::new(server.management().router(), "default");
+        let kubeconfig = serving.kubeconfig(&server.management());
+        state::private_file(&dir.join(KUBECONFIG), &kubeconfig)?;
+        let kinds = install::definitions(&client).await?;
+        let installation = install::installation(&client).await?;
+        progress.done(&format!("{} with {kinds} kinds of its own", serving.url(&server.management())));
+
+        progress.begin("simulated AWS");
+        let sim = clouds::simulated_aws(args.speed);
+        let address = match clouds::serve(&sim, loopback(last.aws_port.unwrap_or(0))).await {
+            Ok(address) => address,
+            Err(_) => clouds::serve(&sim, loopback(0)).await.context("serving the simulated AWS")?,
+        };
+        let clusters = Clusters::new(&server);
+        sim.run_nodes(Arc::new(clusters.clone()));
+        tokio::spawn(clusters.follow(client.clone(), serving.clone()));
+        progress.done(&format!("http://{address}, {} times real speed", args.speed));
+
+        progress.begin("controllers");
+        let shutdown = CancellationToken::new();
+        let backend: Arc<dyn PoolBackend> = Arc::new(clouds::backend(&sim, args.speed));
+        let manager = Manager {
+            installation,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Manager::default()
+        };
+        let context = ControllerContext::new(
+            client.clone(),
+            [backend],
+            Arc::new(SystemClock),
+            Arc::new(KubeconfigClusters::new(client.clone())),
+            manager,
+        );
+        let run = remuda_controllers::run(
+            Arc::new(context),
+            ControllerOptions::default(),
+            shutdown.clone(),
+        );
+        let controllers = tokio::spawn(run);
+        progress.done("running");
+        UpState {
+            api_port: serving.address().port(),
+            aws_port: Some(address.port()),
+            speed: args.speed,
+        }
+        .write(dir)?;
+        Ok(Self { client, serving, aws_endpoint: format!("http://{address}"), controllers, shutdown })
+    }
+
+    /// Applies the demo.
+    pub(crate) async fn apply_demo(&self) -> Result<()> {
+        demo::apply(&self.client).await
+    }
+
+    /// Waits until the demo's pool is Ready; returns its nodes.
+    ///
+    /// # Errors
+    /// It is not Ready in time; the error says what was awaited last.
+    pub(crate) async fn demo_ready(
+        &self,
+        within: Option<Duration>,
+        progress: &mut Progress,
+    ) -> Result<i32> {
+        let deadline = within.map(|within| Instant::now() + within);
+        loop {
+            let waiting = match demo::standing(&self.client).await? {
+                Standing::Ready(nodes) => return Ok(nodes),
+                Standing::NotYet(waiting) => waiting,
+            };
+            progress.update(&waiting);
+            if self.controllers.is_finished() {
+                bail!("the controllers ended unexpectedly; -v says more");
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                let seconds = within.unwrap_or_default().as_secs();
+                bail!(
+                    "{}/{} is not Ready after {seconds} s: {waiting}",
+                    demo::NAMESPACE,
+                    demo::POOL
+                );
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Resolves when the controllers end by themselves, which they never should.
+    pub(crate) async fn controllers_ended(&mut self) {
+        let _ = (&mut self.controllers).await;
+    }
+
+    /// Lets running passes end, then closes the listeners.
+    pub(crate) async fn stop(self) {
+        const GRACE: Duration = Duration::from_secs(5);
+        self.shutdown.cancel();
+        if !self.controllers.is_finished() {
+            let _ = tokio::time::timeout(GRACE, self.controllers).await;
+        }
+        if let Ok(serving) = Arc::try_unwrap(self.serving) {
+            serving.shutdown().await;
+        }
+    }
+}
+
+/// Opens the store and listens: on the port that was asked for, else where it listened last time,
+/// else on a free one.
+async fn serve(dir: &Path, asked: u16, last: u16) -> Result<(ApiServer, Arc<Serving>)> {
+    let store = state::prepare(dir)?;
+    let server = ApiServer::builder()
+        .data_dir(store)
+        .build()
+        .with_context(|| format!("opening the data directory {}", dir.display()))?;
+    if asked == 0
+        && last != 0
+        && let Ok(serving) = server.serve(loopback(last)).await
+    {
+        return Ok((server, Arc::new(serving)));
+    }
+    let serving = server.serve(loopback(asked)).await?;
+    Ok((server, Arc::new(serving)))
+}

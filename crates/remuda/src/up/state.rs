@@ -1,0 +1,82 @@
+//! What `remuda up` leaves in its data directory for other commands: where things listen.
+//!
+//! ```text
+//! <data-dir>/kubeconfig   for kubectl; holds the administrator's token, mode 0600
+//! <data-dir>/up.json      this file
+//! <data-dir>/api/         the Kubernetes API's store, keys and certificates
+//! ```
+
+use std::{
+    fs,
+    io::Write,
+    net::SocketAddr,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+const FILE: &str = "up.json";
+
+/// Where a `remuda up` listens, or last listened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct UpState {
+    /// Port of the Kubernetes API.
+    pub(crate) api_port: u16,
+    /// Port of the simulated AWS; absent when AWS is real.
+    pub(crate) aws_port: Option<u16>,
+    /// How fast the simulated clouds run.
+    pub(crate) speed: f64,
+}
+
+impl UpState {
+    /// What a data directory says; the default when it says nothing.
+    pub(crate) fn read(data_dir: &Path) -> Self {
+        let text = fs::read_to_string(data_dir.join(FILE)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Writes it.
+    pub(crate) fn write(&self, data_dir: &Path) -> Result<()> {
+        private_file(&data_dir.join(FILE), &serde_json::to_string_pretty(self)?)
+    }
+
+    /// Where the simulated AWS answers.
+    pub(crate) fn aws_endpoint(&self) -> Option<String> {
+        self.aws_port.map(|port| format!("http://{}", loopback(port)))
+    }
+}
+
+/// A loopback address.
+pub(crate) fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+/// Makes the data directory, readable by its owner only.
+pub(crate) fn prepare(data_dir: &Path) -> Result<PathBuf> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data_dir)
+        .with_context(|| format!("making the data directory {}", data_dir.display()))?;
+    Ok(data_dir.join("api"))
+}
+
+/// Replaces a file in one step; only its owner may read it.
+pub(crate) fn private_file(path: &Path, text: &str) -> Result<()> {
+    let part = path.with_extension("part");
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&part)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}

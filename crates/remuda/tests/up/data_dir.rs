@@ -1,0 +1,74 @@
+//! The data directory: kept over a crash, refused when it is in use or broken.
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+use super::running::{Running, remuda};
+
+fn refused(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_was_there_is_there_after_a_kill() {
+    let mut running = Running::start();
+    let Some(kubectl) = running.kubectl() else { return };
+    kubectl.run(&["create", "configmap", "kept", "--from-literal=a=b"]);
+    let uid = ["get", "configmap", "kept", "-o", "jsonpath={.metadata.uid}"];
+    let before = kubectl.run(&uid);
+    running.kill_and_restart();
+    assert_eq!(running.kubectl().unwrap().run(&uid), before);
+}
+
+#[test]
+fn a_second_process_is_told_that_the_directory_is_in_use() {
+    let running = Running::start();
+    let text = refused(remuda().args(["up", "--data-dir"]).arg(running.data()));
+    assert!(text.contains(&running.data().display().to_string()), "{text}");
+    assert!(text.contains("use"), "{text}");
+}
+
+#[test]
+fn a_corrupt_store_is_named_and_left_as_it_is() {
+    let running = Running::start();
+    let data = running.data();
+    let store = store_file(&data);
+    let home = tempfile::tempdir().unwrap();
+    let copy = home.path().join("data");
+    drop_and_copy(running, &data, &copy);
+    let store = copy.join(store);
+    let garbage = vec![0x5a; 8192];
+    fs::write(&store, &garbage).unwrap();
+
+    let text = refused(remuda().args(["up", "--data-dir"]).arg(&copy));
+    assert!(text.contains(&copy.display().to_string()), "{text}");
+    assert_eq!(fs::read(&store).unwrap(), garbage, "nothing is overwritten");
+}
+
+#[test]
+fn keys_and_kubeconfig_are_for_their_owner_only() {
+    let running = Running::start();
+    let mode = |name: &str| {
+        fs::metadata(running.data().join(name)).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(mode("kubeconfig"), 0o600);
+    assert_eq!(mode(""), 0o700);
+}
+
+/// Path of the store's one database file below the data directory.
+fn store_file(data: &std::path::Path) -> std::path::PathBuf {
+    let api = data.join("api");
+    let database = fs::read_dir(&api)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "redb"))
+        .expect("the store has a database file");
+    database.strip_prefix(data).unwrap().to_owned()
+}
+
+fn drop_and_copy(running: Running, from: &std::path::Path, to: &std::path::Path) {
+    let status = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    assert!(status.success());
+    drop(running);
+}
