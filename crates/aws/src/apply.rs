@@ -57,7 +57,7 @@ impl Region {
         };
         // Whatever came of it: a failed write may have arrived all the same.
         if touches_group(action) {
-            self.sweep.written(&handle.group_name);
+            self.sweep.void(&handle.group_name);
         }
         applied
     }

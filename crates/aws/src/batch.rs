@@ -137,6 +137,10 @@ impl Sweep {
         let max_age = match freshness {
             Freshness::Steady => self.timing.steady,
             Freshness::Converging => self.timing.converging,
+            Freshness::Changed => {
+                self.void(name);
+                self.timing.converging
+            }
             Freshness::Fresh => return self.read_alone(name).await,
         };
         let asked_at = Instant::now();
@@ -166,8 +170,8 @@ impl Sweep {
         answer
     }
 
-    /// A write to a group: what was read before is void.
-    pub(crate) fn written(&self, name: &str) {
+    /// A group was written to, or is known to have changed: what was read before is void.
+    pub(crate) fn void(&self, name: &str) {
         self.lock()
             .written_at
             .insert(name.to_owned(), Instant::now());

@@ -61,6 +61,9 @@ pub enum Freshness {
     Steady,
     /// Up to 10 s: something converges.
     Converging,
+    /// The group changed since it was last read, as its Nodes tell: read it soon, together with
+    /// others that changed.
+    Changed,
     /// Read now: the answer decides on removing a machine or emptying a list.
     Fresh,
 }

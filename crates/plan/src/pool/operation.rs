@@ -235,6 +235,8 @@ fn look(
             ("no member was seen; read again", Freshness::Fresh)
         } else if timing.refresh_after_apply() {
             ("after an apply", Freshness::Converging)
+        } else if memory.nodes_changed {
+            ("Nodes came or went", Freshness::Changed)
         } else if timing.converging() {
             ("members and desired count differ", Freshness::Converging)
         } else {

@@ -153,7 +153,7 @@ impl<'a> Timing<'a> {
         let retry = self.memory.read_failures.retry_at;
         let due = if let Some(unseen) = self.memory.unseen {
             unseen.confirm_at
-        } else if self.refresh_after_apply() {
+        } else if self.refresh_after_apply() || self.memory.nodes_changed {
             self.memory.since
         } else if let Some(read) = self.refreshed_at() {
             let mut seconds = self.policies.membership_seconds;

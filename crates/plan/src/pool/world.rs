@@ -171,6 +171,8 @@ pub struct Memory {
     pub refreshed_at: Option<Timestamp>,
     /// An apply succeeded in this process and no refresh since (captf document, MEM-2).
     pub refresh_wanted: bool,
+    /// Nodes of the pool came or went since the last successful refresh: their machines did, too.
+    pub nodes_changed: bool,
     /// Last successful drift check.
     pub drift_checked_at: Option<Timestamp>,
     /// Failed reads in a row, of refreshes and drift checks.
@@ -197,6 +199,7 @@ impl Memory {
             since: now,
             refreshed_at: None,
             refresh_wanted: false,
+            nodes_changed: false,
             drift_checked_at: None,
             read_failures: Failures::default(),
             unseen: None,

@@ -133,6 +133,7 @@ fn read_failed(
 fn observed(draft: &mut Draft<'_>, goal: &Goal, outputs: &Outputs) {
     draft.memory.refreshed_at = Some(draft.pass.started);
     draft.memory.refresh_wanted = false;
+    draft.memory.nodes_changed = false;
     draft.memory.read_failures = Failures::default();
     draft.memory.reads_throttled_since = None;
     if draft.conditions.status(ConditionType::DriftJobSucceeded) == Some(False) {

@@ -324,3 +324,29 @@ fn unusable_credentials_fail_the_apply_and_name_the_keys() {
     lab.wait(60);
     assert!(writes_nothing(&lab.pass()));
 }
+
+#[test]
+fn nodes_that_come_or_go_bring_one_refresh_forward() {
+    let mut lab = Lab::ready();
+    let refreshes = |lab: &Lab| {
+        lab.started
+            .iter()
+            .filter(|(operation, _)| *operation == Operation::Refresh)
+            .count()
+    };
+    lab.run_for(5);
+    let before = refreshes(&lab);
+    lab.world
+        .memory
+        .as_mut()
+        .expect("a settled pool has a memory")
+        .nodes_changed = true;
+    lab.run_for(1);
+    assert_eq!(refreshes(&lab), before + 1);
+    lab.run_for(20);
+    assert_eq!(
+        refreshes(&lab),
+        before + 1,
+        "the next one is the ordinary one, a minute later"
+    );
+}
