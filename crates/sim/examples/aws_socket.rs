@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run -p remuda-sim --example aws_socket -- 4566
 //! aws --endpoint-url http://127.0.0.1:4566 ec2 describe-subnets
+//! curl http://127.0.0.1:4566/_sim/world
 //! ```
 #![allow(
     clippy::print_stdout,
@@ -28,5 +29,6 @@ async fn main() -> std::io::Result<()> {
     println!("AWS_REGION={DEMO_REGION}");
     println!("AWS_ACCESS_KEY_ID={DEMO_ACCESS_KEY_ID}");
     println!("AWS_SECRET_ACCESS_KEY={DEMO_SECRET_ACCESS_KEY}");
-    axum::serve(listener, sim.router()).await
+    let router = sim.router().nest("/_sim", sim.control_router());
+    axum::serve(listener, router).await
 }

@@ -55,6 +55,7 @@ pub struct Fault {
     action: Option<String>,
     resource: Option<String>,
     access_key_id: Option<String>,
+    from_instances: bool,
     skip: u32,
     every: u32,
     remaining: Option<u32>,
@@ -70,6 +71,7 @@ impl Fault {
             action: None,
             resource: None,
             access_key_id: None,
+            from_instances: false,
             skip: 0,
             every: 1,
             remaining: None,
@@ -121,6 +123,14 @@ impl Fault {
         self
     }
 
+    /// Only calls of simulated instances (a node that fetches its bootstrap data). Without this a
+    /// fault leaves instances alone, so that they do not use up its strikes.
+    #[must_use]
+    pub fn from_instances(mut self) -> Self {
+        self.from_instances = true;
+        self
+    }
+
     /// Lets the first `calls` matching calls pass.
     #[must_use]
     pub fn skip(mut self, calls: u32) -> Self {
@@ -150,7 +160,8 @@ impl Fault {
 
     fn matches(&self, call: &CallFacts<'_>) -> bool {
         let same = |want: &Option<String>, have: &str| want.as_deref().is_none_or(|w| w == have);
-        same(&self.service, call.service)
+        self.from_instances == call.from_instance
+            && same(&self.service, call.service)
             && same(&self.action, call.action)
             && same(&self.access_key_id, call.access_key_id)
             && self
@@ -179,6 +190,7 @@ pub(crate) struct CallFacts<'a> {
     pub(crate) service: &'a str,
     pub(crate) action: &'a str,
     pub(crate) access_key_id: &'a str,
+    pub(crate) from_instance: bool,
     pub(crate) resources: &'a [Cow<'a, str>],
 }
 
@@ -213,6 +225,10 @@ impl Faults {
         self.lock()
             .iter()
             .any(|fault| fault.remaining.is_some_and(|left| left > 0))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 
     pub(crate) fn judge(&self, call: &CallFacts<'_>) -> Verdict {
@@ -260,6 +276,7 @@ mod tests {
             service: "ec2",
             action: "DescribeInstances",
             access_key_id: "AKIA",
+            from_instance: false,
             resources: &resources,
         };
         (0..calls)

@@ -13,8 +13,8 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Calls kept; older ones are dropped. Ours: a thousand pools for an hour fit.
-const KEPT: usize = 200_000;
+/// Calls kept; older ones are dropped. Ours: hours of a thousand pools, in about 50 MB.
+const KEPT: usize = 50_000;
 
 /// One recorded call.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -20,6 +20,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use remuda_sim::{
+    Effect, Fault,
     aws::{DEMO_ACCOUNT, DEMO_BUCKET, DEMO_WORKER_PROFILE},
     kubelet::{NodeOptions, WorkloadApis},
 };
@@ -412,4 +413,25 @@ async fn leases_are_renewed_when_asked_for() {
     let last = renewed();
     client.pass(15).await;
     assert_eq!(renewed(), last, "a machine that is off renews nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_meet_nodes_only_when_told_to() {
+    let (client, api) = (demo(), Workload::default());
+    client.sim.run_nodes(Arc::new(api.clone()));
+    upload(&client, "pool/demo-pool-0", b"#cloud-config\n").await;
+    let denied = || Fault::new(Effect::Denied).on("s3", "GetObject");
+    client.sim.faults().script(denied());
+    client.sim.faults().script(denied().from_instances().once());
+    group_with_stub(&client, "1", &stub()).await;
+    client.pass(32).await;
+    let failures = client.sim.world().boot_failures();
+    assert!(
+        failures[0]
+            .reason
+            .contains("failed 1 times: 403 AccessDenied"),
+        "{failures:?}"
+    );
+    client.pass(30).await;
+    assert_eq!(api.ready(), 1, "the second attempt was left alone");
 }

@@ -5,13 +5,14 @@
 //!              ├─ protocol     signatures, parameters, XML, refusals
 //!              ├─ autoscaling  ec2  s3  sts      one folder a service
 //!              └─ state        the world: time, events, capacity, estates
-//! world  ── the hands on it: for tests and for people
+//! world  ── the hands on it, for tests; control ── the same as JSON, for people
 //! ```
 //!
 //! The world moves when somebody looks: each request first handles the events due by then.
 //! [`AwsSim::run_nodes`] also moves it in the background, since nodes act by themselves.
 
 mod autoscaling;
+mod control;
 mod demo;
 mod ec2;
 mod protocol;

@@ -1,6 +1,6 @@
 //! What is known of a call before it is carried out: what the faults match and the journal keeps.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri, header};
@@ -13,8 +13,8 @@ use crate::aws::{
     sts,
 };
 
-/// Parameters kept in the journal, and characters of each.
-const MOST_PARAMS: usize = 48;
+/// Elements of a list kept in the journal, and characters of a parameter.
+const FIRST_ELEMENTS: u32 = 12;
 const LONGEST_PARAM: usize = 512;
 
 /// A received request.
@@ -117,9 +117,33 @@ fn query_facts(service: Service, params: &Params) -> (String, bool, BTreeMap<Str
     (action.to_owned(), write, journal_params(params))
 }
 
-/// Parameters worth keeping: no user data, tokens or secrets, and of long lists the first values.
+/// Parameters worth keeping: no user data, tokens or secrets, and of long lists the first values
+/// and how many there are (`Filter.1.Value.#`).
 fn journal_params(params: &Params) -> BTreeMap<String, String> {
-    const LEFT_OUT: [&str; 6] = [
+    let mut kept = BTreeMap::new();
+    for (name, value) in params.leaves() {
+        if is_left_out(&name) {
+            continue;
+        }
+        match beyond_first(&name) {
+            Some((list, position)) => {
+                let longest: u32 = kept
+                    .get(&list)
+                    .and_then(|n: &String| n.parse().ok())
+                    .unwrap_or(0);
+                kept.insert(list, longest.max(position).to_string());
+            }
+            None => {
+                kept.insert(name, value.chars().take(LONGEST_PARAM).collect());
+            }
+        }
+    }
+    kept
+}
+
+/// Parameters that say nothing or must not be seen.
+fn is_left_out(name: &str) -> bool {
+    const NAMES: [&str; 6] = [
         "UserData",
         "WebIdentityToken",
         "ClientToken",
@@ -127,17 +151,36 @@ fn journal_params(params: &Params) -> BTreeMap<String, String> {
         "Version",
         "Policy",
     ];
-    params
-        .leaves()
-        .into_iter()
-        .filter(|(name, _)| {
-            !LEFT_OUT
-                .iter()
-                .any(|out| name.rsplit('.').next() == Some(*out))
-                || name.contains("LaunchTemplate.Version")
-        })
-        .take(MOST_PARAMS)
-        .map(|(name, value)| (name, value.chars().take(LONGEST_PARAM).collect()))
+    let last = name.rsplit('.').next().unwrap_or(name);
+    NAMES.contains(&last) && !name.ends_with("LaunchTemplate.Version")
+}
+
+/// For an element that is not among the first of its list: the name of the list's count, and the
+/// element's position.
+fn beyond_first(name: &str) -> Option<(String, u32)> {
+    let parts: Vec<&str> = name.split('.').collect();
+    parts.iter().enumerate().find_map(|(at, part)| {
+        let position: u32 = part
+            .parse()
+            .ok()
+            .filter(|position| *position > FIRST_ELEMENTS)?;
+        Some((format!("{}.#", parts[..at].join(".")), position))
+    })
+}
+
+/// All values of a call that a fault may match on.
+pub(super) fn resources<'a>(facts: &'a Facts, params: &'a Params) -> Vec<Cow<'a, str>> {
+    if facts.service == Service::S3 {
+        return facts
+            .params
+            .values()
+            .map(|value| value.as_str().into())
+            .collect();
+    }
+    let leaves = params.leaves().into_iter();
+    leaves
+        .filter(|(name, _)| !is_left_out(name))
+        .map(|(_, value)| value.into())
         .collect()
 }
 
@@ -154,5 +197,15 @@ mod tests {
         let kept = journal_params(&params);
         let names: Vec<&str> = kept.keys().map(String::as_str).collect();
         assert_eq!(names, ["LaunchTemplate.Version", "LaunchTemplateName"]);
+    }
+    #[test]
+    fn of_long_lists_the_journal_keeps_the_beginning_and_the_length() {
+        let values: Vec<String> = (1..=200)
+            .map(|n| format!("Filter.1.Value.{n}=g{n}"))
+            .collect();
+        let kept = journal_params(&Params::parse(values.join("&").as_bytes()));
+        assert_eq!(kept.len(), 13);
+        assert_eq!(kept["Filter.1.Value.#"], "200");
+        assert_eq!(kept["Filter.1.Value.12"], "g12");
     }
 }

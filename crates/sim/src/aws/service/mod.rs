@@ -5,7 +5,7 @@ mod authenticate;
 mod dispatch;
 mod facts;
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -17,11 +17,11 @@ pub(crate) use self::dispatch::Handler;
 use self::{
     authenticate::authenticate,
     dispatch::carry_out,
-    facts::{Facts, Received, facts, query_params, service_of},
+    facts::{Facts, Received, facts, query_params, resources, service_of},
 };
 use super::{
     Inner,
-    protocol::{AwsError, Service, sigv4::Authorization},
+    protocol::{AwsError, Params, Service, sigv4::Authorization},
     state::{State, identity::Rights},
 };
 use crate::{
@@ -70,7 +70,7 @@ impl Inner {
             facts.account.clone_from(&principal.account);
             facts.from_instance = principal.rights == Rights::Worker;
         }
-        let verdict = self.judge(&facts);
+        let verdict = self.judge(&facts, &params);
         let result = match (&principal, &verdict.refusal) {
             (Err(error), _) => Err(error.clone()),
             (_, Some(Effect::Disconnect)) => Err(AwsError::new("Disconnect", "")),
@@ -96,17 +96,16 @@ impl Inner {
         (answer, verdict.latency)
     }
 
-    fn judge(&self, facts: &Facts) -> Verdict {
-        let resources: Vec<Cow<'_, str>> = facts
-            .params
-            .values()
-            .map(|value| Cow::Borrowed(value.as_str()))
-            .collect();
+    fn judge(&self, facts: &Facts, params: &Params) -> Verdict {
+        if self.faults.is_empty() {
+            return Verdict::default();
+        }
         self.faults.judge(&CallFacts {
             service: facts.service.name(),
             action: &facts.action,
             access_key_id: &facts.access_key_id,
-            resources: &resources,
+            from_instance: facts.from_instance,
+            resources: &resources(facts, params),
         })
     }
 

@@ -72,6 +72,7 @@ impl Fabric {
             service: "ec2",
             action: "RunInstances",
             access_key_id: "",
+            from_instance: false,
             resources: &resources,
         };
         self.faults.judge(&call)
