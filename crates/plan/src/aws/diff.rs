@@ -14,7 +14,7 @@ use super::{
     observed::{Group, Observed},
     remembered::{Origin, aws_record, places, remembered},
     roll::{self, Roll},
-    scene::{Scene, look, need, preconditions},
+    scene::{Scene, Target, look, need, preconditions},
     steps::{Call, Steps, field},
     tagging, template,
 };
@@ -22,7 +22,7 @@ use crate::{
     driver::PoolContext,
     pool::{
         action::{ChangeKind, Effect, Plan, PlanStop},
-        record::PayloadPlace,
+        record::{AwsRecord, PayloadPlace},
     },
 };
 
@@ -51,18 +51,17 @@ pub fn diff(
         );
         return Ok(steps.into_plan());
     }
-    begin(&mut steps, &scene, remembered.origin);
-    stage(&mut steps, &scene);
     let used = match scene.group {
-        Some(group) => converge(&mut steps, &scene, group),
-        None => create(&mut steps, &scene),
+        Some(group) => converge(&mut steps, &scene, group, remembered.origin),
+        None => create(&mut steps, &scene, remembered.origin),
     };
     retire(&mut steps, &scene, &used);
     Ok(steps.into_plan())
 }
 
-/// Before the first cloud write: zones of the first apply, and where things are put.
-fn begin(steps: &mut Steps<'_>, scene: &Scene<'_>, origin: Origin) {
+/// Before the first cloud write: zones of the first apply, where things are put, and the template
+/// that is about to be made.
+fn begin(steps: &mut Steps<'_>, scene: &Scene<'_>, origin: Origin, target: &Target<'_>) {
     let because = match origin {
         Origin::Fresh => "first apply: zones and places, before anything is made",
         Origin::Rebuilt => "the record is rebuilt from the group that exists",
@@ -80,7 +79,26 @@ fn begin(steps: &mut Steps<'_>, scene: &Scene<'_>, origin: Origin) {
             record.payload_hash = None;
         }
         record.applied = Some(new);
+        if origin != Origin::Kept {
+            foresee(record, target);
+        }
     });
+}
+
+/// Records a template right before it is made, unless that was done with the first write.
+fn announce(steps: &mut Steps<'_>, target: &Target<'_>) {
+    let known = &steps.record.superseded_templates;
+    if target.made().is_some_and(|name| !known.contains(name)) {
+        steps.remember("a launch template is about to be made", |record| {
+            foresee(record, target);
+        });
+    }
+}
+
+/// A template that is about to be made counts as left behind until something uses it.
+fn foresee(record: &mut AwsRecord, target: &Target<'_>) {
+    let made = target.made().map(str::to_owned);
+    record.superseded_templates.extend(made);
 }
 
 /// The staged payload and its tags.
@@ -135,19 +153,15 @@ fn stage(steps: &mut Steps<'_>, scene: &Scene<'_>) {
 }
 
 /// Makes the group and what it needs; returns the template it uses.
-fn create(steps: &mut Steps<'_>, scene: &Scene<'_>) -> String {
+fn create(steps: &mut Steps<'_>, scene: &Scene<'_>, origin: Origin) -> String {
     let desired = scene.desired;
     let recorded = steps.record.template_name.clone();
-    let is_same_key = steps.record.roll_key.as_ref() == Some(&desired.roll_key);
-    let kept = recorded
-        .as_deref()
-        .filter(|_| is_same_key)
-        .and_then(|name| scene.templates.get(name).copied());
-    let found = kept.or_else(|| scene.unused(None));
-    let used = match found {
-        Some(found) => scene.keep_template(steps, found, &BTreeSet::new()),
-        None => scene.make_template(steps, ChangeKind::Create, "the pool has no launch template"),
-    };
+    let target = scene.first_target(&steps.record);
+    let used = target.name().to_owned();
+    begin(steps, scene, origin, &target);
+    stage(steps, scene);
+    announce(steps, &target);
+    scene.bring_about(steps, &target, &BTreeSet::new());
     steps.remember("the launch template the group is made with", |record| {
         let pending = record.pending_roll.take();
         let left = pending
@@ -164,52 +178,73 @@ fn create(steps: &mut Steps<'_>, scene: &Scene<'_>) -> String {
     });
     let mut spec = desired.group.clone();
     spec.subnets.clone_from(&scene.subnets);
-    steps.call(Call::new(
-        Action::CreateGroup {
-            group: spec.clone(),
-            template_name: used.clone(),
-        },
-        ChangeKind::Create,
-        group::object(&spec.name),
-        "the group does not exist",
-    ));
+    steps.call(
+        Call::new(
+            Action::CreateGroup {
+                group: spec.clone(),
+                template_name: used.clone(),
+            },
+            ChangeKind::Create,
+            group::object(&spec.name),
+            "the group does not exist",
+        )
+        .changes(group::described(&spec, &used)),
+    );
     group::processes(steps, &spec, &BTreeSet::new());
     group::put_policy(steps, &spec, None);
     used
 }
 
 /// Brings an existing group to the desired state; returns the template it uses.
-fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group) -> String {
+fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, origin: Origin) -> String {
     let desired = scene.desired;
     let spec = &desired.group;
     let group_template = group.template_name.as_deref();
     let current = group_template.and_then(|name| scene.templates.get(name).copied());
     let former = tagging::formerly_set(current);
-    tagging::tag_group(steps, spec, group, &former);
-
     let roll = roll::decide(&steps.record, group_template, &desired.roll_key);
-    let used = scene.choose_template(steps, &roll, current, &former);
+    let target = scene.target(&steps.record, &roll, current);
+    let used = target.name().to_owned();
+
+    begin(steps, scene, origin, &target);
+    stage(steps, scene);
+    tagging::tag_group(steps, spec, group, &former);
+    promise(steps, scene, group, &roll, &target);
+    scene.bring_about(steps, &target, &former);
     group::drop_policy(steps, spec, scene.policy);
-    if let Some(pending) = scene.pending(&roll, group, &used) {
-        steps.remember(
-            "a roll begins: owed until its refresh is accepted",
-            |record| {
-                if let Roll::Begin { superseded, .. } = &roll {
-                    record
-                        .superseded_templates
-                        .extend(superseded.iter().cloned());
-                }
-                record.superseded_templates.remove(&used);
-                record.pending_roll = Some(pending);
-            },
-        );
-    }
     group::update(steps, spec, &scene.subnets, group, &used);
     group::processes(steps, spec, &group.suspended);
     group::put_policy(steps, spec, scene.policy);
     let is_settled = scene.refresh(steps, &roll, group, &used);
     settle(steps, scene, group, &used, is_settled);
     used
+}
+
+/// Before a template is made or a roll begins: what a crash must not make forgotten.
+fn promise(
+    steps: &mut Steps<'_>,
+    scene: &Scene<'_>,
+    group: &Group,
+    roll: &Roll,
+    target: &Target<'_>,
+) {
+    let Some(pending) = scene.pending(roll, group, target.name()) else {
+        announce(steps, target);
+        return;
+    };
+    steps.remember(
+        "a roll begins: owed until its refresh is accepted",
+        |record| {
+            if let Roll::Begin { superseded, .. } = roll {
+                let superseded = superseded.iter().cloned();
+                record.superseded_templates.extend(superseded);
+            }
+            let replaced = record.pending_roll.replace(pending);
+            let replaced = replaced.map(|replaced| replaced.template_name);
+            record.superseded_templates.extend(replaced);
+            record.superseded_templates.remove(target.name());
+        },
+    );
 }
 
 /// Writes what was reached.

@@ -30,6 +30,19 @@ pub fn policy_object() -> String {
     format!("scaling_policy/{}", names::POLICY)
 }
 
+/// A new group as people see it.
+pub fn described(spec: &GroupSpec, template_name: &str) -> Vec<FieldChange> {
+    let new = |name: &str, value: Value| field(name, Value::Null, value);
+    vec![
+        new("min_size", json!(spec.min_size)),
+        new("max_size", json!(spec.max_size)),
+        new("desired_capacity", json!(spec.desired_capacity)),
+        new("launch_template", json!(format!("{template_name} $Latest"))),
+        new("subnets", json!(spec.subnets)),
+        new("capacity_rebalance", json!(spec.capacity_rebalance)),
+    ]
+}
+
 /// An update under construction.
 struct Draft {
     update: GroupUpdate,

@@ -10,14 +10,16 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::{
     action::Action,
     limits,
     observed::Refresh,
-    steps::{Call, Steps},
+    steps::{Call, Steps, arrow, field},
 };
 use crate::pool::{
-    action::{ChangeKind, Effect},
+    action::{ChangeKind, Effect, FieldChange},
     record::{AwsRecord, PendingRoll, RollKey},
 };
 
@@ -30,6 +32,8 @@ pub enum Roll {
     Begin {
         /// Templates to delete once the refresh is accepted, besides the one the group uses.
         superseded: BTreeSet<String>,
+        /// What differs of the roll key.
+        changes: Vec<FieldChange>,
         /// Why.
         because: String,
     },
@@ -43,10 +47,7 @@ pub enum Roll {
 pub fn decide(record: &AwsRecord, group_template: Option<&str>, wanted: &RollKey) -> Roll {
     let Some(pending) = &record.pending_roll else {
         return match &record.roll_key {
-            Some(applied) if applied != wanted => Roll::Begin {
-                superseded: BTreeSet::new(),
-                because: because(applied, wanted),
-            },
+            Some(applied) if applied != wanted => begin(BTreeSet::new(), applied, wanted),
             Some(_) | None => Roll::Nothing,
         };
     };
@@ -66,29 +67,47 @@ pub fn decide(record: &AwsRecord, group_template: Option<&str>, wanted: &RollKey
     .flatten()
     .cloned()
     .collect();
+    begin(superseded, &pending.roll_key, wanted)
+}
+
+fn begin(superseded: BTreeSet<String>, old: &RollKey, new: &RollKey) -> Roll {
+    let changes = key_changes(old, new);
     Roll::Begin {
         superseded,
-        because: because(&pending.roll_key, wanted),
+        because: because(&changes),
+        changes,
     }
 }
 
-fn because(old: &RollKey, new: &RollKey) -> String {
-    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-    let mut parts = Vec::new();
-    if old.kubernetes_version != new.kubernetes_version {
-        parts.push(format!(
-            "kubernetes_version {} -> {}",
-            shown(&old.kubernetes_version),
-            shown(&new.kubernetes_version)
-        ));
-    }
-    if old.image_id != new.image_id {
-        parts.push(format!(
-            "machine_image.id {} -> {}",
-            shown(&old.image_id),
-            shown(&new.image_id)
-        ));
-    }
+/// The parts of a roll key that differ.
+fn key_changes(old: &RollKey, new: &RollKey) -> Vec<FieldChange> {
+    [
+        (
+            "kubernetes_version",
+            &old.kubernetes_version,
+            &new.kubernetes_version,
+        ),
+        ("machine_image.id", &old.image_id, &new.image_id),
+    ]
+    .into_iter()
+    .filter(|(_, old, new)| old != new)
+    .map(|(name, old, new)| field(name, old.clone(), new.clone()))
+    .collect()
+}
+
+/// Why a roll is due, in one line: `kubernetes_version v1.34.1 -> v1.35.0`.
+fn because(changes: &[FieldChange]) -> String {
+    let parts: Vec<String> = changes
+        .iter()
+        .map(|change| {
+            let shown = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
+            format!(
+                "{} {}",
+                change.field,
+                arrow(&shown(&change.old), &shown(&change.new))
+            )
+        })
+        .collect();
     parts.join("; ")
 }
 
@@ -154,6 +173,7 @@ pub fn start(
     warmup_seconds: u32,
     in_the_way: Option<&Refresh>,
     because: &str,
+    changes: Vec<FieldChange>,
 ) {
     if let Some(refresh) = in_the_way {
         steps.call(Call::new(
@@ -178,6 +198,7 @@ pub fn start(
             object(group),
             because,
         )
-        .effect(Effect::Rolls),
+        .effect(Effect::Rolls)
+        .changes(changes),
     );
 }

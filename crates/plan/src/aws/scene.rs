@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     desired::{Desired, ImageChoice, TemplateData, subnets_of},
-    group, limits,
+    group, limits, names,
     observed::{Group, Observed, PayloadHead, Policy, Read, Refresh, Template},
     ownership::{self, Ownership},
     remembered::{Remembered, aws_record},
@@ -16,8 +16,8 @@ use crate::{
     driver::PoolContext,
     error::{CloudFailure, FailureClass, Refusal},
     pool::{
-        action::{ChangeKind, PlanStop},
-        record::PendingRoll,
+        action::PlanStop,
+        record::{AwsRecord, PendingRoll},
         zones,
     },
 };
@@ -173,9 +173,43 @@ fn subnets(desired: &Desired, remembered: &Remembered) -> BTreeSet<String> {
     subnets_of(&used, &desired.zone_subnets, recorded)
 }
 
-impl Scene<'_> {
-    pub(super) fn unused(&self, used: Option<&str>) -> Option<&Template> {
-        let ours: Vec<&Template> = self.templates.values().copied().collect();
+/// The template a group uses after a plan.
+#[derive(Debug, Clone)]
+pub(super) enum Target<'a> {
+    /// One that exists.
+    Keep(&'a Template),
+    /// One that is made.
+    Make {
+        /// Its name.
+        name: String,
+        /// The one it takes over from.
+        replaced: Option<&'a Template>,
+        /// Why.
+        because: String,
+    },
+}
+
+impl Target<'_> {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Keep(found) => &found.name,
+            Self::Make { name, .. } => name,
+        }
+    }
+
+    /// The name of one that is made: recorded before, so that a crash leaves no orphan.
+    pub(super) fn made(&self) -> Option<&str> {
+        match self {
+            Self::Keep(_) => None,
+            Self::Make { name, .. } => Some(name),
+        }
+    }
+}
+
+impl<'a> Scene<'a> {
+    fn unused(&self, used: Option<&str>) -> Option<&'a Template> {
+        let ours: Vec<&'a Template> = self.templates.values().copied().collect();
         template::unused(
             &ours,
             &self.desired.group.name,
@@ -184,89 +218,97 @@ impl Scene<'_> {
         )
     }
 
-    pub(super) fn make_template(
-        &self,
-        steps: &mut Steps<'_>,
-        kind: ChangeKind,
-        because: &str,
-    ) -> String {
-        template::create(
-            steps,
-            self.desired,
-            &self.data,
-            self.context.now_epoch_seconds,
-            kind,
-            because,
-        )
+    fn make(&self, replaced: Option<&'a Template>, because: &str) -> Target<'a> {
+        Target::Make {
+            name: names::template(
+                &self.desired.group.name,
+                self.context.now_epoch_seconds,
+                &self.desired.roll_key,
+            ),
+            replaced,
+            because: because.to_owned(),
+        }
     }
 
-    /// Keeps a template, brought to the desired tags and data.
-    pub(super) fn keep_template(
+    /// The template the group uses after this plan, for a group that exists.
+    pub(super) fn target(
         &self,
-        steps: &mut Steps<'_>,
-        found: &Template,
-        former: &BTreeSet<String>,
-    ) -> String {
-        tagging::tag_template(steps, &self.desired.template_tags, found, former);
-        let known_hash = (steps.record.template_name.as_ref() == Some(&found.name))
-            .then(|| steps.record.template_data_hash.clone())
-            .flatten();
-        template::bring_up_to_date(
-            steps,
-            self.desired,
-            &self.data,
-            found,
-            known_hash.as_deref(),
-        );
-        found.name.clone()
-    }
-
-    /// The template the group uses after this plan.
-    pub(super) fn choose_template(
-        &self,
-        steps: &mut Steps<'_>,
+        record: &AwsRecord,
         roll: &Roll,
-        current: Option<&Template>,
-        former: &BTreeSet<String>,
-    ) -> String {
+        current: Option<&'a Template>,
+    ) -> Target<'a> {
         let in_use = current.map(|found| found.name.as_str());
+        let named = |name: &str| self.templates.get(name).copied();
         match roll {
             Roll::Begin { because, .. } => match self.unused(in_use) {
-                Some(found) => self.keep_template(steps, found, former),
-                None => self.make_template(steps, ChangeKind::Replace, because),
+                Some(found) => Target::Keep(found),
+                None => self.make(current, because),
             },
             Roll::Resume(pending) => {
-                let named = self.templates.get(pending.template_name.as_str()).copied();
-                match named.or_else(|| self.unused(None)) {
-                    Some(found) => self.keep_template(steps, found, former),
-                    None => self.make_template(
-                        steps,
-                        ChangeKind::Create,
-                        "the launch template of a roll under way is gone",
-                    ),
+                match named(&pending.template_name).or_else(|| self.unused(None)) {
+                    Some(found) => Target::Keep(found),
+                    None => self.make(current, "the roll under way has no launch template"),
                 }
             }
             Roll::Nothing | Roll::Abandon(_) => {
-                let recorded = steps.record.template_name.clone();
-                let recorded = recorded.and_then(|name| self.templates.get(name.as_str()).copied());
+                let recorded = record.template_name.as_deref().and_then(named);
                 // The group goes on with what it uses, unless the record knows better.
                 let found = current
                     .filter(|found| recorded.is_none_or(|recorded| recorded.name == found.name))
                     .or(recorded)
                     .or_else(|| self.unused(None));
                 match found {
-                    Some(found) => self.keep_template(steps, found, former),
-                    None => self.make_template(
-                        steps,
-                        ChangeKind::Create,
-                        "the group's launch template does not exist any more",
-                    ),
+                    Some(found) => Target::Keep(found),
+                    None => self.make(None, "the group's launch template does not exist any more"),
                 }
             }
         }
     }
 
-    /// The roll to record before the group points at its template.
+    /// The template a new group is made with.
+    pub(super) fn first_target(&self, record: &AwsRecord) -> Target<'a> {
+        let is_same_key = record.roll_key.as_ref() == Some(&self.desired.roll_key);
+        let recorded = record
+            .template_name
+            .as_deref()
+            .filter(|_| is_same_key)
+            .and_then(|name| self.templates.get(name).copied());
+        match recorded.or_else(|| self.unused(None)) {
+            Some(found) => Target::Keep(found),
+            None => self.make(None, "the pool has no launch template"),
+        }
+    }
+
+    /// Makes the target, or brings it to the desired tags and data.
+    pub(super) fn bring_about(
+        &self,
+        steps: &mut Steps<'_>,
+        target: &Target<'_>,
+        former: &BTreeSet<String>,
+    ) {
+        match target {
+            Target::Make {
+                name,
+                replaced,
+                because,
+            } => template::create(steps, self.desired, &self.data, name, *replaced, because),
+            Target::Keep(found) => {
+                tagging::tag_template(steps, &self.desired.template_tags, found, former);
+                let known_hash = (steps.record.template_name.as_ref() == Some(&found.name))
+                    .then(|| steps.record.template_data_hash.clone())
+                    .flatten();
+                template::bring_up_to_date(
+                    steps,
+                    self.desired,
+                    &self.data,
+                    found,
+                    known_hash.as_deref(),
+                );
+            }
+        }
+    }
+
+    /// The roll to record before its template is made and the group points at it.
     pub(super) fn pending(&self, roll: &Roll, group: &Group, used: &str) -> Option<PendingRoll> {
         match roll {
             Roll::Begin { .. } => Some(PendingRoll {
@@ -275,10 +317,14 @@ impl Scene<'_> {
                 roll_key: self.desired.roll_key.clone(),
                 refreshes_before: roll::known_ids(self.refreshes),
             }),
-            Roll::Resume(pending) if pending.template_name != used => Some(PendingRoll {
-                template_name: used.to_owned(),
-                ..pending.clone()
-            }),
+            // Until the group uses the template no refresh can be this roll's own.
+            Roll::Resume(pending) if group.template_name.as_deref() != Some(used) => {
+                Some(PendingRoll {
+                    template_name: used.to_owned(),
+                    refreshes_before: roll::known_ids(self.refreshes),
+                    ..pending.clone()
+                })
+            }
             Roll::Resume(_) | Roll::Nothing | Roll::Abandon(_) => None,
         }
     }
@@ -295,8 +341,10 @@ impl Scene<'_> {
         let warmup = self.desired.refresh_warmup_seconds;
         match roll {
             Roll::Nothing | Roll::Abandon(_) => true,
-            Roll::Begin { because, .. } => {
-                roll::start(steps, name, warmup, None, because);
+            Roll::Begin {
+                because, changes, ..
+            } => {
+                roll::start(steps, name, warmup, None, because, changes.clone());
                 true
             }
             Roll::Resume(pending) => {
@@ -309,9 +357,12 @@ impl Scene<'_> {
                 let because = "a roll under way still owes its refresh";
                 match standing {
                     Standing::Accepted => {}
-                    Standing::Clear => roll::start(steps, name, warmup, None, because),
+                    Standing::Clear => {
+                        roll::start(steps, name, warmup, None, because, Vec::new());
+                    }
                     Standing::InTheWay(refresh) => {
-                        roll::start(steps, name, warmup, Some(refresh), because);
+                        let cancelled = Some(refresh);
+                        roll::start(steps, name, warmup, cancelled, because, Vec::new());
                     }
                     Standing::Ending(refresh) => {
                         steps.wait(

@@ -120,31 +120,33 @@ pub fn bring_up_to_date(
     }
 }
 
-/// Makes a template for `key` and returns its name.
+/// Makes a template; `replaced` is the one it takes over from.
 pub fn create(
     steps: &mut Steps<'_>,
     desired: &Desired,
     data: &TemplateData,
-    now_epoch_seconds: i64,
-    kind: ChangeKind,
+    name: &str,
+    replaced: Option<&Template>,
     because: &str,
-) -> String {
-    let name = names::template(&desired.group.name, now_epoch_seconds, &desired.roll_key);
+) {
     steps.call(
         Call::new(
             Action::CreateTemplate {
-                name: name.clone(),
+                name: name.to_owned(),
                 description: desired.template_description.clone(),
                 data: data.clone(),
                 tags: desired.template_tags.clone(),
             },
-            kind,
-            object(&name),
+            replaced.map_or(ChangeKind::Create, |_| ChangeKind::Replace),
+            object(name),
             because,
         )
-        .effect(Effect::NewMachinesOnly),
+        .effect(Effect::NewMachinesOnly)
+        .changes(differences(
+            replaced.and_then(|replaced| replaced.data.as_ref()),
+            data,
+        )),
     );
-    name
 }
 
 /// An unused template of ours for `key`: made before a crash, and used now instead of another.

@@ -120,6 +120,7 @@ impl Cloud {
             instances: Vec::new(),
             status: None,
         });
+        self.rolled_to = Some(template_name.to_owned());
         self.tick();
         Ok(())
     }
@@ -212,6 +213,7 @@ impl Cloud {
             status_reason: group.template_name.clone(),
             percentage_complete: Some(0),
         };
+        self.rolled_to.clone_from(&group.template_name);
         self.refreshes.insert(0, refresh);
         Ok(())
     }

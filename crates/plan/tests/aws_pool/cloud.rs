@@ -71,6 +71,8 @@ pub(crate) struct Cloud {
     pub(crate) calls: Vec<String>,
     /// Every call with its content.
     pub(crate) journal: Vec<Call>,
+    /// The template all members come from, or will once the newest refresh ends.
+    pub(crate) rolled_to: Option<String>,
     pub(crate) launched: u32,
     pub(crate) made: u32,
 }

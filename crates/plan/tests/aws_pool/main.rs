@@ -33,6 +33,7 @@ mod plans;
 mod property;
 mod roll;
 mod schema;
+mod storm;
 mod stub_shell;
 mod tags;
 mod teardown;

@@ -16,7 +16,7 @@ use super::{
 
 /// One change of the inputs.
 #[derive(Debug, Clone, Copy)]
-enum Change {
+pub(crate) enum Change {
     Version(u8),
     Image(Option<u8>),
     Replicas(u8),
@@ -32,7 +32,7 @@ enum Change {
 
 /// One change of the cloud by somebody else.
 #[derive(Debug, Clone, Copy)]
-enum Drift {
+pub(crate) enum Drift {
     Bounds(u8),
     Count(u8),
     GroupGone,
@@ -49,7 +49,11 @@ enum Drift {
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let one = prop_oneof![
+    prop::collection::vec(change(), 0..4)
+}
+
+pub(crate) fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
         (0..3u8).prop_map(Change::Version),
         proptest::option::of(0..2u8).prop_map(Change::Image),
         (0..5u8).prop_map(Change::Replicas),
@@ -61,12 +65,15 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         (0..3u8).prop_map(Change::Tag),
         any::<bool>().prop_map(Change::Bucket),
         any::<bool>().prop_map(Change::ClusterId),
-    ];
-    prop::collection::vec(one, 0..4)
+    ]
 }
 
 fn drifts() -> impl Strategy<Value = Vec<Drift>> {
-    let one = prop_oneof![
+    prop::collection::vec(drift(), 0..3)
+}
+
+pub(crate) fn drift() -> impl Strategy<Value = Drift> {
+    prop_oneof![
         (0..5u8).prop_map(Drift::Bounds),
         (0..5u8).prop_map(Drift::Count),
         Just(Drift::GroupGone),
@@ -80,11 +87,10 @@ fn drifts() -> impl Strategy<Value = Vec<Drift>> {
         Just(Drift::OtherVersion),
         Just(Drift::RefreshRuns),
         Just(Drift::RecordLost),
-    ];
-    prop::collection::vec(one, 0..3)
+    ]
 }
 
-fn changed(mut demo: Demo, changes: &[Change]) -> Demo {
+pub(crate) fn changed(mut demo: Demo, changes: &[Change]) -> Demo {
     for change in changes {
         demo = match *change {
             Change::Version(n) => demo.version(&format!("v1.3{n}.0")),
@@ -135,7 +141,7 @@ fn variable(demo: Demo, n: u8) -> Demo {
     demo.var(name, value)
 }
 
-fn drifted(cloud: &mut Cloud, demo: &mut Demo, drifts: &[Drift]) {
+pub(crate) fn drifted(cloud: &mut Cloud, demo: &mut Demo, drifts: &[Drift]) {
     for drift in drifts {
         if let Drift::RecordLost = drift {
             // Without a group there is nothing certain to rebuild a record from.
@@ -311,7 +317,7 @@ fn start(is_adopted: bool, before: &[Change]) -> (Cloud, Demo) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn settles_and_writes_nothing_more(

@@ -391,3 +391,17 @@ fn only_the_refresh_rolls() {
         .map(|s| s.because.as_str());
     assert_eq!(because, Some("kubernetes_version v1.34.1 -> v1.35.0"));
 }
+
+#[test]
+fn somebody_elses_refresh_is_never_taken_for_the_rolls_own() {
+    let (mut cloud, demo) = applied(demo());
+    let mut demo = demo.version("v1.35.0");
+    let at = position(&cloud, &demo, "CreateLaunchTemplate");
+    let plan = cloud.plan(&demo).expect("a plan can be made");
+    cloud.run(&mut demo, &plan, at); // the roll is recorded, nothing else is done
+    refreshing(&mut cloud); // by hand, with the old template
+    cloud.settle(&mut demo);
+    let statuses: Vec<&str> = cloud.refreshes.iter().map(|r| r.status.as_str()).collect();
+    assert_eq!(statuses, ["InProgress", "Cancelled"]);
+    assert_eq!(cloud.rolled_to.as_deref(), Some(cloud.template().0));
+}
