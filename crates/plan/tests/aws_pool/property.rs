@@ -212,6 +212,8 @@ fn spoil(group: &mut Group, drift: Drift) {
 
 fn refresh(cloud: &mut Cloud) {
     if cloud.group.is_some() && cloud.running_refresh().is_none() {
+        // By whomever it is started, it replaces with what the group uses.
+        cloud.rolled_to = cloud.group().template_name.clone();
         cloud.refreshes.insert(
             0,
             Refresh {
