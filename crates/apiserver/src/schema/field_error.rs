@@ -82,6 +82,8 @@ pub struct FieldError {
     pub path: String,
     /// The offending value; `None` is left out of the message.
     pub value: Option<Value>,
+    /// Whether a text value is printed as it is, without quotes.
+    pub(crate) raw: bool,
     /// What to do about it; may be empty.
     pub detail: String,
 }
@@ -99,7 +101,13 @@ impl FieldError {
             path: path.into(),
             value,
             detail: detail.into(),
+            raw: false,
         }
+    }
+
+    /// The same problem with a value that is printed as it is.
+    pub(crate) fn raw(self) -> Self {
+        Self { raw: true, ..self }
     }
 
     /// `PATH: Required value[: DETAIL]`.
@@ -175,7 +183,10 @@ impl FieldError {
         let mut text = self.kind.title().to_owned();
         if let Some(value) = self.value.as_ref().filter(|_| self.kind.shows_value()) {
             text.push_str(": ");
-            text.push_str(&show(value));
+            match value {
+                Value::String(value) if self.raw => text.push_str(value),
+                value => text.push_str(&show(value)),
+            }
         }
         if !self.detail.is_empty() && self.kind != FieldErrorKind::Duplicate {
             text.push_str(": ");

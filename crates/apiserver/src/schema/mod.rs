@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | `structural` | the parsed tree |
 //! | `parse` | from `openAPIV3Schema` to the tree, or why not |
+//! | `structure` | what makes a schema structural |
+//! | `pattern` | regular expressions in the dialect of schemas |
 //! | `builtin` | trees of the built-in kinds |
 //! | `prune` | drops unknown fields and names them |
 //! | `defaulting` | fills absent fields |
 //! | `validate` | the order of the checks |
 //! | `values` | types, bounds, formats, combinations |
 //! | `lists` | uniqueness in sets and maps |
-//! | `rules` | CEL |
+//! | `rules` | CEL: declared, typed, evaluated |
 //! | `correlate` | the old value of a new one |
 //! | `printed` | values inside messages |
 //! | `field_error` | one problem, in Kubernetes' words |
@@ -18,7 +20,6 @@
 //! Everything here is a pure function of its arguments.
 
 pub mod builtin;
-mod cel_values;
 mod correlate;
 mod defaulting;
 pub(crate) mod field_error;
@@ -26,10 +27,12 @@ mod format;
 mod lists;
 mod parse;
 mod path;
+mod pattern;
 pub(crate) mod printed;
 mod prune;
 mod rules;
 pub mod structural;
+mod structure;
 mod validate;
 mod values;
 

@@ -7,15 +7,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::builtin;
-use super::field_error::{FieldError, FieldErrorKind};
+use super::field_error::FieldError;
+use super::pattern;
 use super::rules::{Declared, RuleSet};
 use super::structural::{
     Additional, Checks, JsonType, ListType, Node, NodeRef, Pattern, Structural,
 };
+use super::structure;
 
 /// Deepest nesting that is parsed: ours, far above any published definition.
 const MAX_DEPTH: usize = 128;
@@ -40,23 +41,7 @@ impl Structural {
     /// Every reason why the schema isn't structural.
     pub fn parse_at(openapi_v3_schema: &Value, at: &str) -> Result<Self, Vec<FieldError>> {
         let mut parser = Parser { errors: Vec::new() };
-        let mut root = parser.node(openapi_v3_schema, at, 0);
-        if root.json_type != Some(JsonType::Object) && parser.errors.is_empty() {
-            let given = root.json_type.map_or("", JsonType::name);
-            if given.is_empty() {
-                let detail = "must not be empty at the root";
-                parser
-                    .errors
-                    .push(FieldError::required(format!("{at}.type"), detail));
-            } else {
-                let detail = "must be object at the root";
-                parser.errors.push(FieldError::invalid(
-                    format!("{at}.type"),
-                    given.into(),
-                    detail,
-                ));
-            }
-        }
+        let mut root = parser.node(openapi_v3_schema, at, Place::Root, 0);
         if !parser.errors.is_empty() {
             return Err(parser.errors);
         }
@@ -126,54 +111,58 @@ struct Parser {
     errors: Vec<FieldError>,
 }
 
+/// Where a schema stands, which decides how a missing type is told.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Root,
+    Field,
+    Items,
+}
+
 impl Parser {
-    fn node(&mut self, schema: &Value, at: &str, depth: usize) -> Node {
+    fn node(&mut self, schema: &Value, at: &str, place: Place, depth: usize) -> Node {
         let Some(map) = self.object(schema, at, depth) else {
             return Node::default();
         };
-        let int_or_string = flag(map, "x-kubernetes-int-or-string");
-        let preserve_unknown = flag(map, "x-kubernetes-preserve-unknown-fields");
-        let embedded_resource = flag(map, "x-kubernetes-embedded-resource");
-        let json_type = self.json_type(map, at);
-        if json_type.is_none() && !int_or_string && !preserve_unknown && depth > 0 {
-            let what = "must not be empty for specified object fields";
-            self.errors
-                .push(FieldError::required(format!("{at}.type"), what));
-        }
+        let json_type = structure::json_type(map, at, &mut self.errors);
         let mut node = Node {
             json_type,
             title: text(map, "title"),
             description: text(map, "description"),
             nullable: flag(map, "nullable"),
-            int_or_string,
-            preserve_unknown,
-            embedded_resource,
-            default: map.get("default").cloned(),
-            properties: self.properties(map, at, depth),
+            int_or_string: flag(map, "x-kubernetes-int-or-string"),
+            preserve_unknown: flag(map, "x-kubernetes-preserve-unknown-fields"),
+            embedded_resource: flag(map, "x-kubernetes-embedded-resource"),
+            default: map
+                .get("default")
+                .filter(|default| !default.is_null())
+                .cloned(),
+            properties: self.properties(map, at, place, depth),
             additional: self.additional(map, at, depth),
             items: map.get("items").map(|items| {
-                NodeRef::Own(Arc::new(self.node(
-                    items,
-                    &format!("{at}.items"),
-                    depth + 1,
-                )))
+                let below = format!("{at}.items");
+                NodeRef::Own(Arc::new(self.node(items, &below, Place::Items, depth + 1)))
             }),
             checks: self.checks(map, at, depth),
-            list_type: self.list_type(map, at),
+            list_type: structure::list_type(map, at, &mut self.errors),
             atomic_map: text(map, "x-kubernetes-map-type").as_deref() == Some("atomic"),
             rules: RuleSet::declared(self.rules(map, at)),
             ..Node::default()
         };
-        self.check_shape(&node, map, at);
-        if node.int_or_string && node.json_type.is_some() {
-            let detail = "must be empty if x-kubernetes-int-or-string is true";
-            let name = node.json_type.map_or("", JsonType::name);
-            self.errors.push(FieldError::invalid(
-                format!("{at}.type"),
-                name.into(),
-                detail,
-            ));
+        let referring = map.contains_key("$ref");
+        let untyped =
+            json_type.is_none() && !node.int_or_string && !node.preserve_unknown && !referring;
+        if untyped && place != Place::Root && map.get("type").and_then(Value::as_str).is_none() {
+            let of = if place == Place::Items {
+                "array items"
+            } else {
+                "object fields"
+            };
+            let detail = format!("must not be empty for specified {of}");
+            self.errors
+                .push(FieldError::required(format!("{at}.type"), detail));
         }
+        structure::check(&node, map, at, place == Place::Root, &mut self.errors);
         if node.embedded_resource {
             add_object_fields(&mut node);
             for name in ["apiVersion", "kind"] {
@@ -186,6 +175,7 @@ impl Parser {
         node.defaults_below = node.default.is_some() || children(&node).any(|n| n.defaults_below);
         node.lists_below = matches!(&node.list_type, Some(ListType::Set | ListType::Map(_)))
             || children(&node).any(|n| n.lists_below);
+        structure::check_default(&node, at, &mut self.errors);
         node
     }
 
@@ -209,24 +199,11 @@ impl Parser {
         map
     }
 
-    fn json_type(&mut self, map: &Map<String, Value>, at: &str) -> Option<JsonType> {
-        let name = map.get("type")?.as_str().unwrap_or_default();
-        if name.is_empty() {
-            return None;
-        }
-        let found = JsonType::from_name(name);
-        if found.is_none() {
-            let names = ["array", "boolean", "integer", "number", "object", "string"];
-            let error = FieldError::not_supported(format!("{at}.type"), name.into(), names);
-            self.errors.push(error);
-        }
-        found
-    }
-
     fn properties(
         &mut self,
         map: &Map<String, Value>,
         at: &str,
+        place: Place,
         depth: usize,
     ) -> BTreeMap<String, NodeRef> {
         let Some(properties) = map.get("properties").and_then(Value::as_object) else {
@@ -236,11 +213,12 @@ impl Parser {
         for (name, schema) in properties {
             let below = format!("{at}.properties[{name}]");
             // The root's metadata may be given without a type, since its shape is fixed.
-            let metadata = depth == 0 && name == "metadata";
-            let mut node = Node::default();
-            if !(metadata && schema.get("type").is_none()) {
-                node = self.node(schema, &below, depth + 1);
-            }
+            let bare = place == Place::Root && name == "metadata" && schema.get("type").is_none();
+            let node = if bare {
+                Node::default()
+            } else {
+                self.node(schema, &below, Place::Field, depth + 1)
+            };
             out.insert(name.clone(), NodeRef::Own(Arc::new(node)));
         }
         out
@@ -252,85 +230,8 @@ impl Parser {
             Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
             Some(schema) => {
                 let below = format!("{at}.additionalProperties");
-                Additional::Schema(NodeRef::Own(Arc::new(self.node(schema, &below, depth + 1))))
-            }
-        }
-    }
-
-    fn list_type(&mut self, map: &Map<String, Value>, at: &str) -> Option<ListType> {
-        let keys: Vec<String> = strings(map, "x-kubernetes-list-map-keys");
-        let name = text(map, "x-kubernetes-list-type")?;
-        match name.as_str() {
-            "atomic" => Some(ListType::Atomic),
-            "set" => Some(ListType::Set),
-            "map" => {
-                if keys.is_empty() {
-                    self.errors.push(FieldError::required(
-                        format!("{at}.x-kubernetes-list-map-keys"),
-                        "must not be empty if x-kubernetes-list-type is map",
-                    ));
-                }
-                Some(ListType::Map(keys))
-            }
-            other => {
-                self.errors.push(FieldError::not_supported(
-                    format!("{at}.x-kubernetes-list-type"),
-                    other.into(),
-                    ["atomic", "set", "map"],
-                ));
-                None
-            }
-        }
-    }
-
-    /// What a list, a set and a map of lists need besides themselves.
-    fn check_shape(&mut self, node: &Node, map: &Map<String, Value>, at: &str) {
-        if node.json_type == Some(JsonType::Array) && node.items.is_none() {
-            let detail = "must be specified";
-            self.errors
-                .push(FieldError::required(format!("{at}.items"), detail));
-        }
-        if !node.properties.is_empty()
-            && matches!(
-                node.additional,
-                Additional::Schema(_) | Additional::Allowed(true)
-            )
-        {
-            self.errors.push(FieldError::forbidden(
-                format!("{at}.additionalProperties"),
-                "additionalProperties and properties are mutual exclusive",
-            ));
-        }
-        if node.list_type.is_some() && node.json_type != Some(JsonType::Array) {
-            let given = node.json_type.map_or("", JsonType::name);
-            self.errors.push(FieldError::invalid(
-                format!("{at}.type"),
-                given.into(),
-                "must be array if x-kubernetes-list-type is specified",
-            ));
-        }
-        if flag(map, "uniqueItems") {
-            let detail =
-                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-            self.errors
-                .push(FieldError::forbidden(format!("{at}.uniqueItems"), detail));
-        }
-        if let (Some(ListType::Map(keys)), Some(items)) = (&node.list_type, &node.items) {
-            for key in keys {
-                let Some(field) = items.properties.get(key) else {
-                    self.errors.push(FieldError::invalid(
-                        format!("{at}.x-kubernetes-list-map-keys"),
-                        strings(map, "x-kubernetes-list-map-keys").into(),
-                        "entries must all be names of item properties",
-                    ));
-                    continue;
-                };
-                if field.default.is_none() && !items.checks.required.contains(key) {
-                    self.errors.push(FieldError::required(
-                        format!("{at}.items.properties[{key}].default"),
-                        "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
-                    ));
-                }
+                let node = self.node(schema, &below, Place::Field, depth + 1);
+                Additional::Schema(NodeRef::Own(Arc::new(node)))
             }
         }
     }
@@ -362,22 +263,22 @@ impl Parser {
             one_of: self.branches(map, "oneOf", at, depth),
             not: map
                 .get("not")
-                .map(|schema| Arc::new(self.branch(schema, &format!("{at}.not"), depth + 1))),
+                .filter(|schema| !schema.is_null())
+                .map(|schema| {
+                    Arc::new(self.branch(schema, &format!("{at}.not"), false, depth + 1))
+                }),
         }
     }
 
     fn pattern(&mut self, map: &Map<String, Value>, at: &str) -> Option<Pattern> {
         let source = text(map, "pattern").filter(|pattern| !pattern.is_empty())?;
-        match Regex::new(&source) {
+        match pattern::compile(&source) {
             Ok(regex) => Some(Pattern { source, regex }),
-            Err(error) => {
-                let reason = error.to_string();
-                let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
-                self.errors.push(FieldError::invalid(
-                    format!("{at}.pattern"),
-                    source.into(),
-                    format!("must be a valid regular expression, but isn't: {reason}"),
-                ));
+            Err(reason) => {
+                let detail = format!("must be a valid regular expression, but isn't: {reason}");
+                let at = format!("{at}.pattern");
+                self.errors
+                    .push(FieldError::invalid(at, source.into(), detail));
                 None
             }
         }
@@ -393,49 +294,66 @@ impl Parser {
         let Some(list) = map.get(name).and_then(Value::as_array) else {
             return Vec::new();
         };
+        // The one place where a combination may name types.
+        let typed = flag(map, "x-kubernetes-int-or-string");
         let mut out = Vec::with_capacity(list.len());
         for (index, schema) in list.iter().enumerate() {
             let below = format!("{at}.{name}[{index}]");
-            out.push(Arc::new(self.branch(schema, &below, depth + 1)));
+            out.push(Arc::new(self.branch(schema, &below, typed, depth + 1)));
         }
         out
     }
 
-    /// A schema inside a combination: value checks only, types are not asked for.
-    fn branch(&mut self, schema: &Value, at: &str, depth: usize) -> Node {
+    /// A schema inside a combination: value checks only.
+    fn branch(&mut self, schema: &Value, at: &str, typed: bool, depth: usize) -> Node {
         let Some(map) = self.object(schema, at, depth) else {
             return Node::default();
         };
+        structure::check_branch(map, at, typed, &mut self.errors);
         let mut properties = BTreeMap::new();
         if let Some(given) = map.get("properties").and_then(Value::as_object) {
             for (name, below) in given {
-                let node = self.branch(below, &format!("{at}.properties[{name}]"), depth + 1);
+                let at = format!("{at}.properties[{name}]");
+                let node = self.branch(below, &at, false, depth + 1);
                 properties.insert(name.clone(), NodeRef::Own(Arc::new(node)));
             }
         }
+        let mut checks = self.checks(map, at, depth);
+        if typed {
+            // `allOf: [{anyOf: [integer, string]}]` is the other known form.
+            checks.any_of = self.typed_branches(map, at, depth);
+        }
         Node {
-            json_type: self.json_type(map, at),
+            json_type: map
+                .get("type")
+                .and_then(Value::as_str)
+                .and_then(JsonType::from_name),
             nullable: flag(map, "nullable"),
             properties,
-            additional: match map.get("additionalProperties") {
-                Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
-                Some(below @ Value::Object(_)) => {
-                    let below =
-                        self.branch(below, &format!("{at}.additionalProperties"), depth + 1);
-                    Additional::Schema(NodeRef::Own(Arc::new(below)))
-                }
-                _ => Additional::Absent,
-            },
             items: map.get("items").map(|items| {
-                NodeRef::Own(Arc::new(self.branch(
-                    items,
-                    &format!("{at}.items"),
-                    depth + 1,
-                )))
+                let at = format!("{at}.items");
+                NodeRef::Own(Arc::new(self.branch(items, &at, false, depth + 1)))
             }),
-            checks: self.checks(map, at, depth),
+            checks,
             ..Node::default()
         }
+    }
+
+    fn typed_branches(
+        &mut self,
+        map: &Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> Vec<Arc<Node>> {
+        let list = map
+            .get("anyOf")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice);
+        let list = list.unwrap_or_default().iter().enumerate();
+        list.map(|(index, schema)| {
+            Arc::new(self.branch(schema, &format!("{at}.anyOf[{index}]"), true, depth + 1))
+        })
+        .collect()
     }
 
     fn rules(&mut self, map: &Map<String, Value>, at: &str) -> Vec<Declared> {
@@ -449,10 +367,9 @@ impl Parser {
         for (index, raw) in list.iter().enumerate() {
             match serde_json::from_value::<Declared>(raw.clone()) {
                 Ok(rule) => out.push(rule),
-                Err(error) => self.errors.push(FieldError::new(
-                    FieldErrorKind::Invalid,
+                Err(error) => self.errors.push(FieldError::invalid(
                     format!("{at}.x-kubernetes-validations[{index}]"),
-                    Some(raw.clone()),
+                    raw.clone(),
                     error.to_string(),
                 )),
             }
@@ -478,11 +395,11 @@ fn children(node: &Node) -> impl Iterator<Item = &Node> {
         })
 }
 
-fn flag(map: &Map<String, Value>, name: &str) -> bool {
+pub(super) fn flag(map: &Map<String, Value>, name: &str) -> bool {
     map.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
+pub(super) fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
     map.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
@@ -498,7 +415,7 @@ fn count(map: &Map<String, Value>, name: &str) -> Option<u64> {
         .or_else(|| value.as_f64().filter(|f| *f >= 0.0).map(|f| f as u64))
 }
 
-fn strings(map: &Map<String, Value>, name: &str) -> Vec<String> {
+pub(super) fn strings(map: &Map<String, Value>, name: &str) -> Vec<String> {
     let list = map.get(name).and_then(Value::as_array);
     list.map(|list| {
         list.iter()

@@ -5,31 +5,26 @@
 //! the old value can be found: by name in objects, by key in maps and lists of type `map`, not in
 //! other lists. A rule that can't be evaluated counts as broken (closed, never open).
 
+mod cost;
+mod declared;
+mod functions;
+mod types;
+mod values;
+
 use std::sync::Arc;
 
 use kube_cel::KubeCelExt;
 use kube_cel::cel::objects::OptionalValue;
 use kube_cel::cel::{Context, Program, Value as Cel};
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::cel_values::{reason, register_types, to_cel, to_cel_beside};
 use super::correlate::ListIndex;
 use super::field_error::{FieldError, FieldErrorKind};
 use super::path::Path;
-use super::structural::{Additional, JsonType, ListType, Node, NodeRef};
+use super::structural::{JsonType, ListType, Node};
 
-/// A rule as the schema writes it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Declared {
-    rule: String,
-    message: String,
-    message_expression: String,
-    reason: String,
-    field_path: String,
-    optional_old_self: Option<bool>,
-}
+pub(crate) use declared::{Declared, compile};
+use values::{reason, register_types, to_cel, to_cel_beside};
 
 /// The rules of one node.
 #[derive(Clone, Default)]
@@ -70,105 +65,6 @@ thread_local! {
         register_types(&mut context);
         context
     };
-}
-
-/// Compiles the rules of a node and all below.
-///
-/// # Errors
-/// One error for each rule or message expression that isn't CEL or names an unknown variable.
-pub(crate) fn compile(node: &mut Node, at: &str) -> Result<(), Vec<FieldError>> {
-    let mut errors = Vec::new();
-    compile_node(node, at, &mut errors);
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors)
-    }
-}
-
-fn compile_node(node: &mut Node, at: &str, errors: &mut Vec<FieldError>) {
-    if !node.rules_below {
-        return;
-    }
-    let mut compiled = Vec::with_capacity(node.rules.declared.len());
-    for (index, declared) in node.rules.declared.iter().enumerate() {
-        let at = format!("{at}.x-kubernetes-validations[{index}]");
-        match compile_rule(declared, &at) {
-            Ok(rule) => compiled.push(rule),
-            Err(error) => errors.push(error),
-        }
-    }
-    node.rules.compiled = compiled.into();
-    for (name, child) in &mut node.properties {
-        compile_child(child, &format!("{at}.properties[{name}]"), errors);
-    }
-    if let Additional::Schema(child) = &mut node.additional {
-        compile_child(child, &format!("{at}.additionalProperties"), errors);
-    }
-    if let Some(child) = &mut node.items {
-        compile_child(child, &format!("{at}.items"), errors);
-    }
-}
-
-fn compile_child(child: &mut NodeRef, at: &str, errors: &mut Vec<FieldError>) {
-    if let NodeRef::Own(node) = child
-        && node.rules_below
-    {
-        compile_node(Arc::make_mut(node), at, errors);
-    }
-}
-
-fn compile_rule(declared: &Declared, at: &str) -> Result<Rule, FieldError> {
-    if declared.rule.trim().is_empty() {
-        return Err(FieldError::required(
-            format!("{at}.rule"),
-            "rule is not specified",
-        ));
-    }
-    let program = compile_program(&declared.rule, &format!("{at}.rule"))?;
-    let message_program = if declared.message_expression.is_empty() {
-        None
-    } else {
-        let at = format!("{at}.messageExpression");
-        Some(compile_program(&declared.message_expression, &at)?)
-    };
-    let uses_old = program.references().has_variable("oldSelf");
-    let kind = match declared.reason.as_str() {
-        "" | "FieldValueInvalid" => FieldErrorKind::Invalid,
-        "FieldValueForbidden" => FieldErrorKind::Forbidden,
-        "FieldValueRequired" => FieldErrorKind::Required,
-        "FieldValueDuplicate" => FieldErrorKind::Duplicate,
-        other => {
-            return Err(FieldError::not_supported(
-                format!("{at}.reason"),
-                other.into(),
-                [
-                    "FieldValueRequired",
-                    "FieldValueInvalid",
-                    "FieldValueForbidden",
-                    "FieldValueDuplicate",
-                ],
-            ));
-        }
-    };
-    Ok(Rule {
-        program,
-        message_program,
-        declared: declared.clone(),
-        uses_old,
-        kind,
-    })
-}
-
-fn compile_program(source: &str, at: &str) -> Result<Program, FieldError> {
-    Program::compile(source).map_err(|error| {
-        let reason = error.to_string().replace('\n', " ");
-        FieldError::invalid(
-            at,
-            source.into(),
-            format!("compilation failed: {}", reason.trim()),
-        )
-    })
 }
 
 /// Evaluates every rule of an object.
@@ -361,7 +257,7 @@ fn message(rule: &Rule, scope: &Context<'_>) -> String {
             return text.to_owned();
         }
     }
-    let written = rule.declared.message.trim();
+    let written = rule.declared.message.as_deref().unwrap_or_default().trim();
     if written.is_empty() {
         return format!("failed rule: {}", rule.declared.rule.trim());
     }

@@ -13,9 +13,9 @@ use kube_cel::cel::objects::{Key, Map, Opaque};
 use kube_cel::cel::{Context, ExecutionError, Value as Cel};
 use serde_json::Value;
 
-use super::correlate::list_key;
-use super::format::go_duration_nanoseconds;
-use super::structural::{JsonType, ListType, Node};
+use crate::schema::correlate::list_key;
+use crate::schema::format::go_duration_nanoseconds;
+use crate::schema::structural::{JsonType, ListType, Node};
 
 /// Words that CEL keeps for itself.
 const RESERVED: [&str; 21] = [
@@ -209,7 +209,7 @@ fn type_of(value: &Cel) -> Cel {
 }
 
 /// A field name as CEL can select it.
-fn escape(name: &str) -> Cow<'_, str> {
+pub(super) fn escape(name: &str) -> Cow<'_, str> {
     if RESERVED.contains(&name) {
         return Cow::Owned(format!("__{name}__"));
     }
