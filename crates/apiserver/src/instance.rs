@@ -62,7 +62,7 @@ impl Instance {
                 name: name.to_owned(),
                 space,
                 writer,
-                registry: RwLock::new(Arc::new(Registry::new(&[]))),
+                registry: RwLock::new(Arc::new(Registry::default())),
                 clock,
                 ids,
                 journal: Journal::default(),
@@ -132,14 +132,9 @@ impl Instance {
 
     /// Reads the definitions again.
     pub(crate) fn reload_registry(&self) {
-        let mut registry = self
-            .inner
-            .registry
-            .write()
-            .expect("no holder of this lock panics");
+        let mut registry = self.inner.registry.write().expect("no holder of this lock panics");
         let stored = self.inner.space.list(CRD_SHELF, None).records;
-        let definitions: Vec<Value> = stored.iter().map(|(_, record)| record.value()).collect();
-        *registry = Arc::new(Registry::new(&definitions));
+        *registry = Arc::new(Registry::new(&registry, &stored));
     }
 
     pub(crate) fn space(&self) -> &Arc<Space> {

@@ -39,7 +39,7 @@ pub(super) async fn settle(instance: &Instance, name: &str) {
         return release(instance, name).await;
     };
     for ((namespace, object), record) in &objects {
-        if object::is_deleting(&record.value()) {
+        if record.deleting {
             continue;
         }
         let key = Key {

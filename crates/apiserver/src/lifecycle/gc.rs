@@ -10,7 +10,7 @@ use crate::instance::Instance;
 use crate::object::{self, Owner};
 use crate::request::options::Preconditions;
 use crate::status_error::Failure;
-use crate::store::{Change, Event, Key};
+use crate::store::{Change, Event, Key, Record};
 
 /// Which objects there are, and who owns whom, by uid.
 #[derive(Default)]
@@ -24,18 +24,11 @@ pub(super) struct Collector {
 
 impl Collector {
     /// Takes an object into the graph.
-    pub(super) fn learn(&mut self, shelf: &str, place: &(String, String), object: &Value) {
-        let uid = object::uid(object).to_owned();
+    pub(super) fn learn(&mut self, shelf: &str, place: &(String, String), record: &Record) {
+        let uid = record.uid.to_string();
         let (namespace, name) = place.clone();
-        self.keys.insert(
-            uid.clone(),
-            Key {
-                shelf: shelf.into(),
-                namespace,
-                name,
-            },
-        );
-        self.own(&uid, object::owners(object));
+        self.keys.insert(uid.clone(), Key { shelf: shelf.into(), namespace, name });
+        self.own(&uid, record.owners.to_vec());
     }
 
     fn own(&mut self, uid: &str, owners: Vec<Owner>) {
@@ -86,19 +79,13 @@ impl Collector {
             self.forget(&uid);
             return;
         }
-        let object = event.record.value();
+        let record = &event.record;
         let had = self.owners.get(&uid).cloned().unwrap_or_default();
-        self.learn(
-            shelf,
-            &(event.namespace.to_string(), event.name.to_string()),
-            &object,
-        );
-        let waits = object::is_deleting(&object) && !object::finalizers(&object).is_empty();
-        if waits || self.owners.get(&uid).is_some_and(|owners| *owners != had) {
+        self.learn(shelf, &(event.namespace.to_string(), event.name.to_string()), record);
+        if (record.deleting && record.held) || *record.owners != *had {
             self.due.insert(uid);
-        } else if object::is_deleting(&object) {
-            let owners = had.into_iter().map(|owner| owner.uid);
-            self.due.extend(owners);
+        } else if record.deleting {
+            self.due.extend(had.into_iter().map(|owner| owner.uid));
         }
     }
 

@@ -56,7 +56,7 @@ async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<Changed>) {
 async fn recover(instance: &Instance, collector: &mut Collector) {
     for shelf in instance.space().shelf_names() {
         for (place, record) in instance.space().list(&shelf, None).records {
-            collector.learn(&shelf, &place, &record.value());
+            collector.learn(&shelf, &place, &record);
         }
     }
     collector.check_all();

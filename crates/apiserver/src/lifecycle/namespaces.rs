@@ -44,7 +44,7 @@ pub(super) async fn settle(instance: &Instance, name: &str) {
         }
         for ((namespace, name), record) in instance.space().list(&shelf, Some(name)).records {
             left += 1;
-            if object::is_deleting(&record.value()) {
+            if record.deleting {
                 continue;
             }
             let key = Key {

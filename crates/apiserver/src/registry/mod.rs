@@ -14,13 +14,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use crate::store::{Place, Record};
 
 /// All kinds of one instance at one moment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Registry {
     kinds: Vec<Arc<Kind>>,
     by_path: BTreeMap<(String, String), Arc<Kind>>,
+    /// The kind of each definition, by the definition's name and revision.
+    sources: BTreeMap<(String, u64), Option<Arc<Kind>>>,
 }
 
 /// The shelf of CustomResourceDefinitions.
@@ -29,21 +31,25 @@ pub(crate) const CRD_SHELF: &str = "customresourcedefinitions.apiextensions.k8s.
 pub(crate) const NAMESPACE_SHELF: &str = "namespaces";
 
 impl Registry {
-    /// The built-in kinds and the established ones of `definitions`.
-    pub(crate) fn new(definitions: &[Value]) -> Self {
-        let mut kinds = builtin::kinds();
-        let mut custom: Vec<Arc<Kind>> = definitions
+    /// The built-in kinds and the established ones of the stored definitions. What `before` knows
+    /// of a definition that has not changed is taken over: schemas are costly to parse.
+    pub(crate) fn new(before: &Self, definitions: &[(Place, Arc<Record>)]) -> Self {
+        let sources: BTreeMap<(String, u64), Option<Arc<Kind>>> = definitions
             .iter()
-            .filter_map(crd::kind)
-            .map(Arc::new)
+            .map(|((_, name), record)| {
+                let source = (name.clone(), record.revision);
+                let known = before.sources.get(&source).cloned();
+                let kind = known.unwrap_or_else(|| crd::kind(&record.value()).map(Arc::new));
+                (source, kind)
+            })
             .collect();
+        let mut kinds = builtin::kinds();
+        let mut custom: Vec<Arc<Kind>> = sources.values().flatten().cloned().collect();
         custom.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
         kinds.extend(custom);
-        let by_path = kinds
-            .iter()
-            .map(|k| ((k.group.clone(), k.plural.clone()), k.clone()))
-            .collect();
-        Self { kinds, by_path }
+        let by_path =
+            kinds.iter().map(|k| ((k.group.clone(), k.plural.clone()), k.clone())).collect();
+        Self { kinds, by_path, sources }
     }
 
     /// All kinds: built in first, then by group.

@@ -15,7 +15,7 @@ mod space;
 mod writer;
 
 pub(crate) use record::Record;
-pub(crate) use shelf::{Change, Event};
+pub(crate) use shelf::{Change, Event, Place};
 pub(crate) use space::{Changed, Cursor, Snapshot, Space};
 pub(crate) use writer::{CommitError, Expect};
 

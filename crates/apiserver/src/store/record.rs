@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::object;
+use crate::object::{self, Owner};
 
 /// An object as stored. The text is the storage version, `metadata.resourceVersion` included, so
 /// that lists and watches copy bytes instead of serialising again.
@@ -17,6 +17,12 @@ pub(crate) struct Record {
     pub(crate) labels: Box<[(Box<str>, Box<str>)]>,
     /// `metadata.uid`.
     pub(crate) uid: Box<str>,
+    /// The objects that own it.
+    pub(crate) owners: Box<[Owner]>,
+    /// Whether its deletion has begun.
+    pub(crate) deleting: bool,
+    /// Whether finalizers hold it.
+    pub(crate) held: bool,
     /// `apiVersion` of the text.
     pub(crate) api_version: Box<str>,
 }
@@ -65,6 +71,9 @@ impl Record {
             json,
             labels,
             uid: object::uid(object).into(),
+            owners: object::owners(object).into(),
+            deleting: object::is_deleting(object),
+            held: !object::finalizers(object).is_empty(),
             api_version,
         }
     }

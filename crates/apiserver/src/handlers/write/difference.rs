@@ -1,6 +1,6 @@
 //! What changed between two states of an object, and which part of a write counts.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::object::{self, at, child_mut, meta_mut};
 use crate::registry::{Behaviour, Kind};
@@ -81,17 +81,33 @@ pub(super) fn differs(kind: &Kind, old: &Value, new: &Value, has_status: bool) -
 
 /// Whether two states are the same but for the times of their managed fields.
 pub(super) fn same(old: &Value, new: &Value) -> bool {
-    fn timeless(object: &Value) -> Value {
-        let mut object = object.clone();
-        let fields = meta_mut(&mut object)
-            .get_mut("managedFields")
-            .and_then(Value::as_array_mut);
+    const FIELDS: &str = "managedFields";
+    if old == new {
+        return true;
+    }
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return false };
+    // Most changes show outside the metadata, where comparing needs no copy.
+    if !equal_but(old, new, "metadata") {
+        return false;
+    }
+    let meta = |object: &Map<String, Value>| object.get("metadata").cloned().unwrap_or_default();
+    let (mut old, mut new) = (meta(old), meta(new));
+    let timeless = |meta: &mut Value| {
+        let fields = meta.get_mut(FIELDS).and_then(Value::as_array_mut);
         for entry in fields.into_iter().flatten() {
             remove(entry, "time");
         }
-        object
-    }
-    old == new || timeless(old) == timeless(new)
+    };
+    timeless(&mut old);
+    timeless(&mut new);
+    old == new
+}
+
+/// Whether two maps are equal but for one field.
+fn equal_but(one: &Map<String, Value>, other: &Map<String, Value>, field: &str) -> bool {
+    let others = |map: &Map<String, Value>| map.len() - usize::from(map.contains_key(field));
+    others(one) == others(other)
+        && one.iter().all(|(name, value)| name == field || other.get(name) == Some(value))
 }
 
 /// Whether nothing holds an object that is being deleted.

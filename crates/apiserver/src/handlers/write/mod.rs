@@ -28,7 +28,7 @@ use crate::{metadata, strategy};
 use difference::{copy_field, differs, only_subresource, remove, same};
 
 /// A write that loses its race this often gives up.
-const RETRIES: usize = 64;
+const RETRIES: usize = 1_024;
 /// Tries to find a free generated name.
 const NAME_TRIES: usize = 8;
 
@@ -123,7 +123,8 @@ impl<'a> Writing<'a> {
         self.prepare_create(&mut new)?;
         for _ in 0..NAME_TRIES {
             let key = Instance::key(kind, namespace, object::name(&new));
-            let outcome = self.commit(&key, Expect::Absent, Some(new.clone())).await;
+            let attempt = if generated { new.clone() } else { std::mem::take(&mut new) };
+            let outcome = self.commit(&key, Expect::Absent, Some(attempt)).await;
             match outcome {
                 Ok(record) => return Ok(record),
                 Err(CommitError::Conflict) if generated => {
@@ -131,7 +132,7 @@ impl<'a> Writing<'a> {
                     meta_mut(&mut new).insert("name".into(), name.into());
                 }
                 Err(CommitError::Conflict) => {
-                    return Err(Failure::already_exists(kind, object::name(&new)));
+                    return Err(Failure::already_exists(kind, &key.name));
                 }
                 Err(error) => return Err(Failure::internal(error)),
             }

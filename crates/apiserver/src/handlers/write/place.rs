@@ -46,7 +46,7 @@ impl Writing<'_> {
         let Some(found) = self.instance.latest(&key) else {
             return Err(Failure::not_found_in("", "namespaces", namespace));
         };
-        if object::is_deleting(&found.value()) {
+        if found.deleting {
             let why = format!(
                 "unable to create new content in namespace {namespace} because it is being \
                  terminated"
