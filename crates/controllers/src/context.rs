@@ -2,7 +2,7 @@
 //! replace each part and replay a scenario.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -80,12 +80,30 @@ impl Context {
 #[derive(Debug, Default)]
 pub(crate) struct Memories {
     by_uid: Mutex<HashMap<String, Memory>>,
+    /// Pools whose Nodes came or went since their last pass began.
+    nodes_changed: Mutex<HashSet<String>>,
 }
 
 impl Memories {
+    /// What a pass starts with. News that come while it runs are the next one's.
     pub(crate) fn get(&self, uid: &str) -> Option<Memory> {
         let by_uid = self.by_uid.lock().unwrap_or_else(PoisonError::into_inner);
-        by_uid.get(uid).cloned()
+        let mut memory = by_uid.get(uid).cloned()?;
+        let mut changed = self
+            .nodes_changed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        memory.nodes_changed |= changed.remove(uid);
+        Some(memory)
+    }
+
+    /// Nodes of the pool came or went.
+    pub(crate) fn nodes_changed(&self, uid: &str) {
+        let mut changed = self
+            .nodes_changed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        changed.insert(uid.to_owned());
     }
 
     pub(crate) fn set(&self, uid: &str, memory: Option<Memory>) {

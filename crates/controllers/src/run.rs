@@ -29,7 +29,7 @@ use crate::{
     requeue::Failures,
     terraform_machine_pool,
     watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_only},
-    workload::NodeWatches,
+    workload::{NodeNews, NodeWatches},
 };
 
 /// What runs, and how much of it at once.
@@ -144,29 +144,69 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         );
     }
     if options.core {
-        core(&mut house, &ctx, &machine_pools, &clusters);
+        core(
+            &mut house,
+            &ctx,
+            (&machine_pools, &clusters),
+            InfraPools { pools, queue },
+        );
     }
     house.stand().await;
+}
+
+/// The infrastructure pools and their queue: what Nodes tell concerns them, too.
+struct InfraPools {
+    pools: Store<DynamicObject>,
+    queue: mpsc::UnboundedSender<ObjectKey>,
+}
+
+impl InfraPools {
+    /// Nodes of a MachinePool came or went: its infrastructure pool reads the cloud again.
+    fn read_again(&self, machine_pool: &DynamicObject, ctx: &Context) {
+        for key in terraform_machine_pool::infrastructure(machine_pool) {
+            let reference = ObjectRef::new_with(&key.name, Kind::TerraformMachinePool.resource())
+                .within(&key.namespace);
+            let uid = self
+                .pools
+                .get(&reference)
+                .and_then(|pool| pool.metadata.uid.clone());
+            if let Some(uid) = uid {
+                ctx.memories().nodes_changed(&uid);
+                // A closed queue means that the controllers are shutting down.
+                let _ = self.queue.send(key);
+            }
+        }
+    }
 }
 
 /// The core controllers of standalone mode.
 fn core(
     house: &mut House<'_>,
     ctx: &Arc<Context>,
-    machine_pools: &Store<DynamicObject>,
-    clusters: &Store<DynamicObject>,
+    (machine_pools, clusters): (&Store<DynamicObject>, &Store<DynamicObject>),
+    infra_pools: InfraPools,
 ) {
     let (queue, woken) = mpsc::unbounded_channel();
-    let (node_wakes, mut nodes_changed) = mpsc::unbounded_channel();
+    let (news, mut heard) = mpsc::unbounded_channel();
     let work = Arc::new(machine_pool::Workplace {
         contracts: Contracts::default(),
-        nodes: NodeWatches::new(ctx.workload.clone(), node_wakes),
+        nodes: NodeWatches::new(ctx.workload.clone(), news),
     });
     house.routes(machine_pool::routes(&queue, machine_pools));
+    let (owners, listener) = (machine_pools.clone(), ctx.clone());
     house.tasks.spawn(async move {
-        while let Some(wake) = nodes_changed.recv().await {
+        while let Some(NodeNews {
+            pool,
+            machines_changed,
+        }) = heard.recv().await
+        {
+            let reference = ObjectRef::new_with(&pool.name, Kind::MachinePool.resource())
+                .within(&pool.namespace);
+            if machines_changed && let Some(owner) = owners.get(&reference) {
+                infra_pools.read_again(&owner, &listener);
+            }
             if queue
-                .send(ObjectKey::new(wake.namespace, wake.name))
+                .send(ObjectKey::new(pool.namespace, pool.name))
                 .is_err()
             {
                 return;

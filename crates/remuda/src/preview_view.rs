@@ -120,6 +120,7 @@ fn held(findings: &Findings) -> Vec<String> {
     match &findings.hold {
         Some(Hold::Refused(refusals)) => lines.extend(refusals.iter().map(Refusal::to_string)),
         Some(Hold::Image(refusal)) => lines.push(refusal.to_string()),
+        Some(Hold::Credentials(why)) => lines.push(why.clone()),
         Some(Hold::JobPolicy(why) | Hold::ClusterOperation(why) | Hold::Unreadable(why)) => {
             lines.push(why.clone());
         }

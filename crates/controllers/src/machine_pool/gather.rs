@@ -241,7 +241,10 @@ async fn nodes(
         namespace: pool.metadata.namespace.clone(),
         name: pool.metadata.name.clone(),
     };
-    let (client, cache) = match sources.nodes.nodes(cluster, &wake, ids.clone()).await {
+    let wanted = usize::try_from(pool.spec.replicas.unwrap_or(1)).unwrap_or(0);
+    let short = ids.len() < wanted;
+    let reached = sources.nodes.nodes(cluster, &wake, ids.clone(), short);
+    let (client, cache) = match reached.await {
         Ok(reached) => reached,
         Err(unreachable) => return (None, Nodes::Unknown(unreachable.to_string())),
     };

@@ -18,7 +18,10 @@ use remuda_plan::{
 };
 
 use self::{attempt::attempt, gather::gather};
-pub(crate) use self::{gather::Gathered, watch::routes};
+pub(crate) use self::{
+    gather::Gathered,
+    watch::{infrastructure, routes},
+};
 pub use self::{
     gather::PoolKey,
     preview::{Outcome, Preview, PreviewError, PreviewSource, preview},

@@ -92,7 +92,7 @@ fn cluster_facts(cluster: &DynamicObject) -> u64 {
 }
 
 /// The pool that a MachinePool's infrastructureRef names.
-fn infrastructure(machine_pool: &DynamicObject) -> Vec<ObjectKey> {
+pub(crate) fn infrastructure(machine_pool: &DynamicObject) -> Vec<ObjectKey> {
     let reference = |field: &str| {
         machine_pool
             .data

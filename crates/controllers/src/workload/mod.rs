@@ -14,7 +14,7 @@ use kube::Client;
 pub(crate) use self::nodes::UNINITIALIZED_TAINT;
 pub use self::{
     kubeconfig::KubeconfigClusters,
-    node_watch::{NodeWake, NodeWatches},
+    node_watch::{NodeNews, NodeWake, NodeWatches},
     nodes::{NodeCache, NodeFact},
 };
 

@@ -29,11 +29,20 @@ pub struct NodeWake {
     pub name: String,
 }
 
+/// What Nodes tell a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeNews {
+    /// The pool to wake.
+    pub pool: NodeWake,
+    /// A Node came or went: so did a machine of the pool, and its cloud knows more than was read.
+    pub machines_changed: bool,
+}
+
 /// The Node watches of all workload clusters. Dropping it ends them.
 pub struct NodeWatches {
     clusters: Arc<dyn WorkloadClusters>,
     watches: Mutex<HashMap<ClusterKey, Watch>>,
-    wakes: mpsc::UnboundedSender<NodeWake>,
+    news: mpsc::UnboundedSender<NodeNews>,
 }
 
 struct Watch {
@@ -52,11 +61,19 @@ struct Interest {
 struct InterestInner {
     by_id: HashMap<String, NodeWake>,
     by_pool: HashMap<NodeWake, BTreeSet<String>>,
+    /// Pools that know of fewer machines than they want, and were not yet told of a Node that
+    /// nobody knows: it may be theirs.
+    short: BTreeSet<NodeWake>,
 }
 
 impl Interest {
-    fn set(&self, pool: &NodeWake, ids: BTreeSet<String>) {
+    fn set(&self, pool: &NodeWake, ids: BTreeSet<String>, short: bool) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if short {
+            inner.short.insert(pool.clone());
+        } else {
+            inner.short.remove(pool);
+        }
         if inner.by_pool.get(pool) == Some(&ids) {
             return;
         }
@@ -79,6 +96,12 @@ impl Interest {
             .collect()
     }
 
+    /// Pools that a Node which nobody knows may belong to; each is named once until it asks again.
+    fn short(&self) -> BTreeSet<NodeWake> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut inner.short)
+    }
+
     fn everyone(&self) -> BTreeSet<NodeWake> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.by_pool.keys().cloned().collect()
@@ -86,20 +109,17 @@ impl Interest {
 }
 
 impl NodeWatches {
-    /// Watches nothing yet; pools to wake go to `wakes`.
-    pub fn new(
-        clusters: Arc<dyn WorkloadClusters>,
-        wakes: mpsc::UnboundedSender<NodeWake>,
-    ) -> Self {
+    /// Watches nothing yet; what pools should know goes to `news`.
+    pub fn new(clusters: Arc<dyn WorkloadClusters>, news: mpsc::UnboundedSender<NodeNews>) -> Self {
         Self {
             clusters,
             watches: Mutex::default(),
-            wakes,
+            news,
         }
     }
 
     /// The Nodes of a cluster, for one pool that is woken from now on when a Node of one of `ids`
-    /// changes. Starts the cluster's watch when there is none; until its first list is complete
+    /// changes, and (while it is `short` of machines) when a Node comes that nobody knows. Starts the cluster's watch when there is none; until its first list is complete
     /// the cache is not current, and the pool is woken when it is.
     ///
     /// # Errors
@@ -109,13 +129,14 @@ impl NodeWatches {
         cluster: &ClusterKey,
         pool: &NodeWake,
         ids: BTreeSet<String>,
+        short: bool,
     ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
         let client = self.clusters.client(cluster).await?;
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let watch = watches
             .entry(cluster.clone())
-            .or_insert_with(|| start(client.clone(), self.wakes.clone()));
-        watch.interest.set(pool, ids);
+            .or_insert_with(|| start(client.clone(), self.news.clone()));
+        watch.interest.set(pool, ids, short);
         Ok((client, watch.cache.clone()))
     }
 
@@ -123,7 +144,7 @@ impl NodeWatches {
     pub fn forget_pool(&self, cluster: &ClusterKey, pool: &NodeWake) {
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watch) = watches.get(cluster) {
-            watch.interest.set(pool, BTreeSet::new());
+            watch.interest.set(pool, BTreeSet::new(), false);
         }
     }
 
@@ -134,10 +155,10 @@ impl NodeWatches {
     }
 }
 
-fn start(client: Client, wakes: mpsc::UnboundedSender<NodeWake>) -> Watch {
+fn start(client: Client, news: mpsc::UnboundedSender<NodeNews>) -> Watch {
     let cache = Arc::new(NodeCache::default());
     let interest = Arc::new(Interest::default());
-    let task = tokio::spawn(follow(client, cache.clone(), interest.clone(), wakes));
+    let task = tokio::spawn(follow(client, cache.clone(), interest.clone(), news));
     Watch {
         cache,
         interest,
@@ -150,13 +171,14 @@ async fn follow(
     client: Client,
     cache: Arc<NodeCache>,
     interest: Arc<Interest>,
-    wakes: mpsc::UnboundedSender<NodeWake>,
+    news: mpsc::UnboundedSender<NodeNews>,
 ) {
     let nodes: Api<Node> = Api::all(client);
     let mut events =
         Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
+        let mut machines_changed = false;
         let awake = match event {
             Ok(Event::Init) => {
                 listed.clear();
@@ -170,8 +192,19 @@ async fn follow(
                 cache.replace(std::mem::take(&mut listed));
                 interest.everyone()
             }
-            Ok(Event::Apply(node)) => interest.of(&cache.put(NodeFact::of(&node))),
+            Ok(Event::Apply(node)) => {
+                let fact = NodeFact::of(&node);
+                let id = fact.provider_id.as_deref();
+                machines_changed = id.is_some_and(|id| cache.by_provider_id(id).is_none());
+                let known = interest.of(&cache.put(fact));
+                if machines_changed && known.is_empty() {
+                    interest.short()
+                } else {
+                    known
+                }
+            }
             Ok(Event::Delete(node)) => {
+                machines_changed = true;
                 interest.of(&cache.remove(node.metadata.name.as_deref().unwrap_or_default()))
             }
             Err(error) => {
@@ -182,7 +215,10 @@ async fn follow(
         };
         for pool in awake {
             // A closed channel means that the controllers are shutting down.
-            let _ = wakes.send(pool);
+            let _ = news.send(NodeNews {
+                pool,
+                machines_changed,
+            });
         }
     }
 }
