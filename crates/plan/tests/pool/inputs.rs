@@ -102,7 +102,7 @@ fn raw_bytes_become_padded_standard_base64() {
         STANDARD.decode(text).expect("padded, standard alphabet"),
         bytes
     );
-    assert!(text.starts_with("H4sI") && text.len() % 4 == 0);
+    assert!(text.starts_with("H4sI") && text.len().is_multiple_of(4));
     assert_eq!(inputs.bootstrap_format, "cloud-config");
 }
 

@@ -2,6 +2,17 @@
 //! conditions. One file a noun; `world` is the reference pool, `lab` runs whole passes against the
 //! model of the cloud that the AWS pool's tests use.
 
+#![allow(
+    clippy::panic,
+    reason = "a builder or a model that meets the unexpected fails the test"
+)]
+#![allow(
+    clippy::assigning_clones,
+    clippy::semicolon_if_nothing_returned,
+    clippy::type_complexity,
+    reason = "tables of changes read best as bare assignments in closures"
+)]
+
 #[allow(dead_code, reason = "the AWS pool's tests use all of it")]
 #[path = "../aws_pool/cloud.rs"]
 mod cloud;
