@@ -4,11 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 use remuda_plan::{
     driver::{self, Driver},
-    error::CloudFailure,
+    error::{CloudFailure, FailureClass},
     pool::{
-        action::{Action, PlanStop},
+        action::{Action, Outlook, PlanStop},
         gate::{Gate, Goal, Next, confirm_recovery, gate},
         outputs::Outputs,
+        record::Record,
         world::{RecordRead, World},
     },
     status::{
@@ -16,7 +17,7 @@ use remuda_plan::{
         event::EventReason,
         fold::fold,
         pass::{Pass, PassEnd},
-        publication::{Publication, Requeue},
+        publication::{MetadataWrite, Publication, RecordWrite, Requeue, SpecWrite},
         wire::Operation,
     },
 };
@@ -36,6 +37,8 @@ pub(crate) struct Lab {
     pub(crate) reads_fail: Option<CloudFailure>,
     /// Writes to the cloud fail with this.
     pub(crate) writes_fail: Option<CloudFailure>,
+    /// The process dies after so many steps of a plan.
+    pub(crate) dies_after: Option<usize>,
     /// Every event so far.
     pub(crate) events: Vec<EventReason>,
     /// Operations that started, with the time.
@@ -52,6 +55,7 @@ impl Lab {
             now: start(),
             reads_fail: None,
             writes_fail: None,
+            dies_after: None,
             events: Vec::new(),
             started: Vec::new(),
             writes: 0,
@@ -104,19 +108,67 @@ impl Lab {
         self.judge(pass)
     }
 
-    /// Judges a pass and writes what follows.
-    pub(crate) fn judge(&mut self, pass: Pass) -> Publication {
-        let publication = fold(&self.world, &pass, self.now);
-        if !world::writes_nothing(&publication) {
-            self.writes += 1;
+    /// A pass that dies after so many steps of its plan; nothing is judged or published.
+    pub(crate) fn die_after(&mut self, steps: usize) {
+        self.dies_after = Some(steps);
+        let gate = self.gate();
+        if let Next::Go(goal) = gate.next.clone() {
+            let pass = self.carry_out(gate, &goal);
+            self.store(pass.record);
         }
-        if let Some(record) = pass.record {
+        self.dies_after = None;
+        self.world.memory = None;
+    }
+
+    /// A pass that dies while it publishes: only so many of its writes reach the API server.
+    pub(crate) fn die_publishing(&mut self, writes: usize) {
+        let gate = self.gate();
+        let pass = match gate.next.clone() {
+            Next::Go(goal) => self.carry_out(gate, &goal),
+            _ => Pass::at_gate(gate, self.now),
+        };
+        let mut publication = fold(&self.world, &pass, self.now);
+        self.store(pass.record);
+        // In the order of publication.
+        if writes < 1 && matches!(publication.record, Some(RecordWrite::Save(_))) {
+            publication.record = None;
+        }
+        if writes < 2 {
+            publication.owner = None;
+        }
+        if writes < 3 {
+            publication.spec = SpecWrite::default();
+        }
+        if writes < 4 {
+            publication.status = None;
+        }
+        if writes < 5 {
+            publication.metadata = MetadataWrite::default();
+            publication.record = publication
+                .record
+                .filter(|write| matches!(write, RecordWrite::Save(_)));
+        }
+        feed(&mut self.world, &publication);
+        self.world.memory = None;
+    }
+
+    fn store(&mut self, record: Option<Record>) {
+        if let Some(record) = record {
             self.world.record = RecordRead::Found {
                 record: Box::new(record),
                 retained_from: None,
                 owned: true,
             };
         }
+    }
+
+    /// Judges a pass and writes what follows.
+    pub(crate) fn judge(&mut self, pass: Pass) -> Publication {
+        let publication = fold(&self.world, &pass, self.now);
+        if !world::writes_nothing(&publication) {
+            self.writes += 1;
+        }
+        self.store(pass.record);
         feed(&mut self.world, &publication);
         self.events
             .extend(publication.events.iter().map(|event| event.reason));
@@ -264,14 +316,31 @@ impl Lab {
         let mut scratch = demo::demo();
         scratch.record.clone_from(&goal.record);
         scratch.now = self.now.as_second();
-        let end = self.cloud.run(&mut scratch, &plan, usize::MAX);
+        let steps = self.dies_after.unwrap_or(usize::MAX);
+        let end = self.cloud.run(&mut scratch, &plan, steps);
         if scratch.record != goal.record {
             pass.record = scratch.record;
         }
         pass.carried_out = plan.steps.len();
         match end {
             End::Done(_) => Ok(()),
-            other => panic!("the model refused a step: {other:?}"),
+            End::Crashed => Err(PassEnd::Interrupted),
+            End::Pending => {
+                if let Some(plan) = &mut pass.plan {
+                    plan.outlook = Outlook::LookAgain {
+                        what: "a call that takes time".to_owned(),
+                        after_seconds: 10,
+                    };
+                }
+                Ok(())
+            }
+            End::Refused(code) => Err(PassEnd::Failed(CloudFailure {
+                class: FailureClass::Contended,
+                call: "apply".to_owned(),
+                code,
+                message: "refused".to_owned(),
+                retry_after_seconds: None,
+            })),
         }
     }
 }

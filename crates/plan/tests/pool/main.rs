@@ -30,6 +30,7 @@ mod hash;
 mod identity;
 mod image;
 mod inputs;
+mod labels;
 mod membership;
 mod outputs;
 mod property;

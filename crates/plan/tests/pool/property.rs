@@ -6,8 +6,9 @@ use remuda_plan::{
     error::FailureClass,
     pool::{
         gate::{Next, gate},
+        keys,
         objects::{DriftAction, DriftPolicy},
-        world::Lookup,
+        world::{Lookup, RecordRead},
     },
     status::{
         fold::fold,
@@ -42,6 +43,11 @@ enum Happening {
     Bootstrap(bool),
     Forbid(bool),
     Deadline,
+    Die(usize),
+    DiePublishing(usize),
+    LoseGroup,
+    LoseRecord,
+    Version(u8),
 }
 
 fn class() -> impl Strategy<Value = Option<FailureClass>> {
@@ -71,6 +77,11 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => any::<bool>().prop_map(Happening::Bootstrap),
         1 => any::<bool>().prop_map(Happening::Forbid),
         1 => Just(Happening::Deadline),
+        2 => (0_usize..8).prop_map(Happening::Die),
+        2 => (0_usize..5).prop_map(Happening::DiePublishing),
+        1 => Just(Happening::LoseGroup),
+        1 => Just(Happening::LoseRecord),
+        1 => (0_u8..3).prop_map(Happening::Version),
     ]
 }
 
@@ -125,6 +136,31 @@ fn happen(lab: &mut Lab, what: &Happening) {
             })
         }),
         Happening::Deadline => ended(lab, PassEnd::DeadlineExceeded),
+        Happening::Die(steps) => lab.die_after(*steps),
+        Happening::DiePublishing(writes) => lab.die_publishing(*writes),
+        // With the record lost too there is nothing to come to rest from: the pool holds.
+        Happening::LoseGroup if lab.world.record == RecordRead::Missing => {}
+        Happening::LoseGroup => {
+            lab.cloud.group = None;
+            lab.cloud.policy = None;
+        }
+        Happening::LoseRecord => lose_record(lab),
+        Happening::Version(minor) => lab.edit(|world| {
+            world.owner(|owner| {
+                owner.spec.template.spec.version = Some(format!("v1.34.{minor}"));
+            })
+        }),
+    }
+}
+
+/// The record goes while the group still says whose it is: it can be rebuilt.
+fn lose_record(lab: &mut Lab) {
+    let ours = lab.cloud.group.as_ref().is_some_and(|group| {
+        let tags = &group.tags;
+        tags.contains_key(keys::TAG_NAME) && tags.contains_key("remuda.dev/installation")
+    });
+    if ours && lab.world.pool.status.provisioned() {
+        lab.world.record = RecordRead::Missing;
     }
 }
 
@@ -159,8 +195,35 @@ fn ended(lab: &mut Lab, end: PassEnd) {
 
 fn again(lab: &mut Lab, pass: Pass) {
     lab.judge(pass.clone());
+    if let Next::Release(_) = pass.gate.next {
+        // The object is gone.
+        return;
+    }
     let second = fold(&lab.world, &pass, lab.now);
     assert!(writes_nothing(&second), "{pass:#?}\n{second:#?}");
+}
+
+/// Nothing stands in the way any more, and what drifted is to be put back.
+fn all_is_well(lab: &mut Lab) {
+    lab.reads_fail = None;
+    lab.writes_fail = None;
+    lab.edit(|world| {
+        world
+            .cluster(|cluster| cluster.spec.paused = false)
+            .infra(|cluster| cluster.spec.defaults.identity_ref = None)
+            .owner(|owner| {
+                let name = Some("demo-pool-0-bootstrap".to_owned());
+                owner.spec.template.spec.bootstrap.data_secret_name = name;
+                owner.spec.replicas = Some(3);
+                owner.metadata.annotations.clear();
+            })
+            .pool(|pool| {
+                pool.spec.drift = Some(DriftPolicy {
+                    interval_seconds: Some(120),
+                    action: Some(DriftAction::Remediate),
+                });
+            })
+    });
 }
 
 fn ends() -> impl Strategy<Value = PassEnd> {
@@ -207,26 +270,8 @@ proptest! {
         for what in history {
             happen(&mut lab, &what);
         }
-        lab.reads_fail = None;
-        lab.writes_fail = None;
-        lab.edit(|world| {
-            world
-                .cluster(|cluster| cluster.spec.paused = false)
-                .infra(|cluster| cluster.spec.defaults.identity_ref = None)
-                .owner(|owner| {
-                    let name = Some("demo-pool-0-bootstrap".to_owned());
-                    owner.spec.template.spec.bootstrap.data_secret_name = name;
-                    owner.spec.replicas = Some(3);
-                    owner.metadata.annotations.clear();
-                })
-                .pool(|pool| {
-                    pool.spec.drift = Some(DriftPolicy {
-                        interval_seconds: Some(120),
-                        action: Some(DriftAction::Remediate),
-                    });
-                })
-        });
-        for _ in 0..8 {
+        all_is_well(&mut lab);
+        for _ in 0..12 {
             lab.run_for(600);
             lab.cloud.tick();
         }
@@ -243,6 +288,32 @@ proptest! {
         lab.run_for(1200);
         prop_assert_eq!(lab.writes, writes);
         prop_assert_eq!(lab.cloud.calls.len(), calls);
+    }
+
+    /// A deletion after any history ends with nothing left in the cloud, whatever dies meanwhile.
+    #[test]
+    fn every_deletion_ends_with_nothing(
+        before in prop::collection::vec(happening(), 0..30),
+        meanwhile in prop::collection::vec(happening(), 0..10),
+    ) {
+        let mut lab = Lab::new(world());
+        for what in before {
+            happen(&mut lab, &what);
+        }
+        lab.delete();
+        for what in meanwhile {
+            happen(&mut lab, &what);
+        }
+        all_is_well(&mut lab);
+        for _ in 0..30 {
+            lab.run_for(600);
+            lab.cloud.tick();
+        }
+        prop_assert!(lab.world.pool.metadata.finalizers.is_empty(), "{:#?}", lab.gate().findings);
+        prop_assert_eq!(&lab.cloud.group, &None);
+        prop_assert!(lab.cloud.templates.is_empty(), "{:?}", lab.cloud.templates);
+        prop_assert!(lab.cloud.objects.is_empty());
+        prop_assert_eq!(&lab.world.record, &RecordRead::Missing);
     }
 
     /// No world without a stored finalizer starts anything.
