@@ -93,6 +93,7 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
         StateFinding::NotFound
         | StateFinding::Read(_)
         | StateFinding::Lost
+        | StateFinding::LostForGood
         | StateFinding::Retained(_)
         | StateFinding::Adopting(_) => {}
     }
@@ -146,6 +147,7 @@ fn driver(world: &World, record: Option<&Record>) -> Option<Driver> {
 /// still say where to look. The destroy follows from the rebuilt record.
 fn look_for_record(world: &World, now: Timestamp, findings: &mut Findings, driver: Driver) -> Next {
     let Some(rendered) = rebuilt(world) else {
+        findings.state = Some(StateFinding::LostForGood);
         return abandoned(world).unwrap_or(Next::Rest);
     };
     let wish = Wish {

@@ -100,8 +100,11 @@ pub enum StateFinding {
     Corrupt(String),
     /// The read failed.
     Unreadable(String),
-    /// It is gone although the pool applied before; being rebuilt from the cloud if possible.
+    /// There is none although the pool applied before: it is lost, or captf made the pool. The
+    /// cloud is asked for the group that carries the pool's tags.
     Lost,
+    /// The same, and nothing says where to look for the group.
+    LostForGood,
     /// A deleted pool of this name left state behind.
     Retained(String),
     /// That state is being taken over.

@@ -231,7 +231,10 @@ pub(crate) fn state_usable(state: Option<&StateFinding>) -> bool {
             | StateFinding::Adopting(_),
         ) => true,
         Some(
-            StateFinding::Corrupt(_) | StateFinding::Unreadable(_) | StateFinding::Retained(_),
+            StateFinding::Corrupt(_)
+            | StateFinding::Unreadable(_)
+            | StateFinding::Retained(_)
+            | StateFinding::LostForGood,
         )
         | None => false,
     }

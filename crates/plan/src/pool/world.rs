@@ -188,6 +188,9 @@ pub struct Memory {
     pub reads_throttled_since: Option<Timestamp>,
     /// The running operation asked for another look, not before.
     pub look_again_at: Option<Timestamp>,
+    /// The last run of an operation that was judged, and when its pass began: judging it again
+    /// tells nothing twice.
+    pub judged: Option<(String, Timestamp)>,
     /// No operation that writes starts before.
     pub operation_retry_at: Option<Timestamp>,
 }
@@ -207,6 +210,7 @@ impl Memory {
             writes_throttled_since: None,
             reads_throttled_since: None,
             look_again_at: None,
+            judged: None,
             operation_retry_at: None,
         }
     }

@@ -20,6 +20,8 @@ impl Conditions {
     pub(super) fn new(before: &[Condition], now: Timestamp) -> Self {
         let before: BTreeMap<ConditionType, Condition> = before
             .iter()
+            // A reason that means nothing here would be written back under another name.
+            .filter(|condition| condition.reason != Reason::Foreign)
             .map(|condition| (condition.kind, condition.clone()))
             .collect();
         Self {

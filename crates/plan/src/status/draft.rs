@@ -39,6 +39,7 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn new(world: &'a World, pass: &'a Pass, now: Timestamp) -> Self {
         let seconds = whole_seconds(now);
+        let mut memory = gate::memory(world, now);
         let status = world.pool.status.clone();
         let goal = goal(pass);
         let stored = [
@@ -56,10 +57,10 @@ impl<'a> Draft<'a> {
                 !matches!(state, Some(StateFinding::Retained(_)))
             });
         let told = goal.is_some_and(|goal| {
-            status
-                .last_run
-                .as_ref()
-                .is_some_and(|run| run.job == goal.job)
+            let run = Some((goal.job.clone(), pass.started));
+            let told = memory.judged == run;
+            memory.judged = run;
+            told
         });
         Self {
             world,
@@ -71,7 +72,7 @@ impl<'a> Draft<'a> {
             metadata: MetadataWrite::default(),
             record: stored.cloned(),
             events: Vec::new(),
-            memory: gate::memory(world, now),
+            memory,
             told,
         }
     }

@@ -170,7 +170,10 @@ fn may_write_record(draft: &Draft<'_>) -> bool {
     use crate::pool::findings::StateFinding;
     match &draft.pass.gate.findings.state {
         Some(
-            StateFinding::Retained(_) | StateFinding::Corrupt(_) | StateFinding::Unreadable(_),
+            StateFinding::Retained(_)
+            | StateFinding::Corrupt(_)
+            | StateFinding::Unreadable(_)
+            | StateFinding::LostForGood,
         )
         | None => false,
         Some(

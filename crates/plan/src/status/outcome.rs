@@ -217,6 +217,9 @@ fn applied(draft: &mut Draft<'_>, goal: &Goal, run: &Run) {
         message,
     );
     draft.tell_once(EventReason::JobSucceeded, success_note(draft, run));
+    if goal.recovering {
+        draft.tell_once(EventReason::StateAdopted, RECORD_REBUILT);
+    }
     if draft.conditions.status(ConditionType::DriftDetected) == Some(True) {
         draft.conditions.set(
             ConditionType::DriftDetected,
@@ -256,6 +259,9 @@ fn remember_applied(draft: &mut Draft<'_>, goal: &Goal) -> String {
     }
     message
 }
+
+/// Note of the event of a rebuilt record.
+pub(super) const RECORD_REBUILT: &str = "the record was made from the group that carries the tags";
 
 fn applied_message(record: &Record) -> String {
     let dropped = &record.history.dropped_node_labels;

@@ -9,7 +9,7 @@ use super::{
     condition::{ConditionStatus, ConditionType, Reason},
     draft::Draft,
     event::EventReason,
-    failure,
+    failure, outcome,
     pass::PassEnd,
     wire::{DriftSummary, InstanceStatus, LastRun, Operation, RunStep},
 };
@@ -87,6 +87,9 @@ fn record_looked_for(draft: &mut Draft<'_>) {
     });
     match (&draft.pass.end, record) {
         (PassEnd::Done, Some(record)) => {
+            if draft.world.record.found().is_none() {
+                draft.tell(EventReason::StateAdopted, outcome::RECORD_REBUILT);
+            }
             draft.record = Some(Record {
                 applied: true,
                 ..(**record).clone()

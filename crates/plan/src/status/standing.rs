@@ -211,10 +211,18 @@ fn state(draft: &mut Draft<'_>, findings: &Findings) {
         ),
         Some(StateFinding::Lost) if draft.state_was_lost() => return,
         Some(StateFinding::Lost) => (
+            Unknown,
+            Reason::StateNotFound,
+            "there is no record although the pool was applied; it is rebuilt when the group is \
+             found by its tags"
+                .to_owned(),
+        ),
+        Some(StateFinding::LostForGood) => (
             False,
             Reason::StateLost,
-            "the record is gone although the pool was applied; it is rebuilt from the cloud when \
-             the group is found by its tags"
+            "the record is gone, and without the pool's owner and inputs nothing says where its \
+             group is; restore the record Secret, or give the infrastructure up with the \
+             annotation captf.io/abandon-infrastructure"
                 .to_owned(),
         ),
         Some(StateFinding::Retained(what)) => (

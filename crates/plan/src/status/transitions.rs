@@ -137,7 +137,6 @@ fn state(was: Option<Reason>, after: &Condition) -> Option<Event> {
         Reason::StateRead if was == Some(Reason::RetainedStateFound) => {
             EventReason::RetainedStateAdopted
         }
-        Reason::StateRead if was == Some(Reason::StateLost) => EventReason::StateAdopted,
         _ => return None,
     };
     Some(Event::new(reason, after.message.as_str()))

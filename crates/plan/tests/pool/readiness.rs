@@ -206,7 +206,15 @@ fn a_lost_record_is_rebuilt_from_the_group_or_held() {
     let mut lab = Lab::ready();
     lab.world.record = RecordRead::Missing;
     let found = lab.cloud.group.clone();
+    lab.pass();
+    assert_eq!(
+        lab.condition(ConditionType::StateReadable),
+        Some((Unknown, Reason::StateNotFound)),
+        "nothing is lost before it was looked for"
+    );
     lab.settle();
+    assert!(lab.events.contains(&EventReason::StateAdopted));
+    assert!(!lab.events.contains(&EventReason::StateLost));
     assert!(
         lab.world
             .record
