@@ -96,6 +96,36 @@ async fn everything_is_there_after_a_restart_and_revisions_go_on() {
 }
 
 #[tokio::test]
+async fn a_removed_instance_is_gone_for_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = open(folder.path()).unwrap();
+    let workload = server.instance("team-a/demo");
+    let inside: Api<ConfigMap> =
+        Api::namespaced(Client::new(workload.router(), "default"), "default");
+    inside
+        .create(&PostParams::default(), &map("inside"))
+        .await
+        .unwrap();
+    maps(&server)
+        .create(&PostParams::default(), &map("outside"))
+        .await
+        .unwrap();
+    server.remove_instance("team-a/demo").await.unwrap();
+    assert!(server.existing_instance("team-a/demo").is_none());
+    assert!(
+        server.remove_instance("").await.is_err(),
+        "the management API stays"
+    );
+    server.close().await;
+    let server = open(folder.path()).unwrap();
+    assert!(server.existing_instance("team-a/demo").is_none());
+    assert!(maps(&server).get_opt("outside").await.unwrap().is_some());
+    let again = server.instance("team-a/demo");
+    let inside: Api<ConfigMap> = Api::namespaced(Client::new(again.router(), "default"), "default");
+    assert!(inside.get_opt("inside").await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn a_second_server_is_kept_out() {
     let folder = tempfile::tempdir().unwrap();
     let _first = open(folder.path()).unwrap();

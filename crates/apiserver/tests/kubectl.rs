@@ -95,8 +95,8 @@ impl Session {
         let (out, err) = texts(&output);
         assert!(
             output.status.success(),
-            "{:?} {words}: {out}{err}",
-            self.program
+            "{} {words}: {out}{err}",
+            self.program.display()
         );
         assert_eq!(err, "", "{} {words}", self.program.display());
         out
@@ -108,8 +108,8 @@ impl Session {
         let (out, err) = texts(&output);
         assert!(
             !output.status.success(),
-            "{:?} {words}: {out}{err}",
-            self.program
+            "{} {words}: {out}{err}",
+            self.program.display()
         );
         err.trim_end().to_owned()
     }

@@ -140,21 +140,8 @@ fn requirement(part: &str) -> Result<Requirement, String> {
             });
         }
     }
-    for operator in ['>', '<'] {
-        if let Some((key, value)) = part.split_once(operator) {
-            let value = value.trim().parse().map_err(|_| {
-                format!("values: Invalid value: {:?}: for 'Gt', 'Lt' operators, the value must be an integer", value.trim())
-            })?;
-            let test = if operator == '>' {
-                Test::Greater(value)
-            } else {
-                Test::Less(value)
-            };
-            return Ok(Requirement {
-                key: valid_key(key.trim())?,
-                test,
-            });
-        }
+    if let Some(comparison) = comparison(part) {
+        return comparison;
     }
     let Some((key, rest)) = part.split_once(char::is_whitespace) else {
         return Ok(Requirement {
@@ -190,6 +177,31 @@ fn requirement(part: &str) -> Result<Requirement, String> {
         key: valid_key(key)?,
         test,
     })
+}
+
+/// `key>number`, `key<number`.
+fn comparison(part: &str) -> Option<Result<Requirement, String>> {
+    let (at, operator) = part
+        .char_indices()
+        .find(|(_, letter)| matches!(letter, '>' | '<'))?;
+    let (key, value) = (part.get(..at)?.trim(), part.get(at + 1..)?.trim());
+    let number = value.parse().map_err(|_| {
+        format!(
+            "values: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an \
+             integer"
+        )
+    });
+    Some(number.and_then(|number| {
+        let test = if operator == '>' {
+            Test::Greater(number)
+        } else {
+            Test::Less(number)
+        };
+        Ok(Requirement {
+            key: valid_key(key)?,
+            test,
+        })
+    }))
 }
 
 fn valid_key(key: &str) -> Result<String, String> {

@@ -40,6 +40,18 @@ pub enum BuildError {
     FirstWrite(String),
 }
 
+/// Why an instance could not be removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// The management API lives as long as the server.
+    #[error("the management API cannot be removed")]
+    Management,
+    /// The store refused; what is left goes with the next attempt.
+    #[error("the instance is only partly removed: {0}")]
+    Store(String),
+}
+
 /// What a server is made of. See [`ApiServer::builder`].
 #[derive(Clone)]
 pub struct Builder {
@@ -153,6 +165,24 @@ impl ApiServer {
     /// The instance of this name, if it was ever made.
     pub fn existing_instance(&self, name: &str) -> Option<Instance> {
         self.instances().get(name).cloned()
+    }
+
+    /// Removes an instance with everything in it; an instance that does not exist is removed
+    /// already. Handles, routers and clients of it must not be used any more.
+    ///
+    /// Cancellation: what is left goes with the next attempt.
+    pub async fn remove_instance(&self, name: &str) -> Result<(), RemoveError> {
+        if name == MANAGEMENT {
+            return Err(RemoveError::Management);
+        }
+        let instance = self.instances().remove(name);
+        self.inner
+            .store
+            .remove_space(name)
+            .await
+            .map_err(|error| RemoveError::Store(error.to_string()))?;
+        drop(instance);
+        Ok(())
     }
 
     fn instances(&self) -> std::sync::MutexGuard<'_, HashMap<String, Instance>> {

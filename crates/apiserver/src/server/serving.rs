@@ -24,6 +24,8 @@ use crate::status_error::Failure;
 const CLUSTERS: &str = "/clusters/";
 /// A client that does not finish its handshake in this time is dropped.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Streams of one HTTP/2 connection: a client holds one a watch, so the usual 200 are too few.
+const STREAMS: u32 = 1_024;
 /// How long requests may finish after a shutdown was asked for.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -187,7 +189,8 @@ async fn connection(
         let server = server.clone();
         async move { Ok::<_, std::convert::Infallible>(answer(&server, request.map(Body::new)).await) }
     });
-    let builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http2().max_concurrent_streams(STREAMS);
     let service = TowerToHyperService::new(service);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

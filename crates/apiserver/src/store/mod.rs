@@ -84,6 +84,46 @@ impl Store {
         spaces.entry(name.to_owned()).or_insert_with(made).clone()
     }
 
+    /// Removes a space and all its objects.
+    pub(crate) async fn remove_space(&self, name: &str) -> Result<(), CommitError> {
+        let space = {
+            let mut spaces = self.spaces.write().expect("no holder of this lock panics");
+            spaces.remove(name)
+        };
+        let Some(space) = space else { return Ok(()) };
+        let outcome = self.empty(&space).await;
+        if outcome.is_err() {
+            // Kept, so that another attempt finds what is left.
+            let mut spaces = self.spaces.write().expect("no holder of this lock panics");
+            spaces.entry(name.to_owned()).or_insert(space);
+        }
+        outcome
+    }
+
+    /// Removes every object of a space, all of them under way at the same time.
+    async fn empty(&self, space: &Arc<Space>) -> Result<(), CommitError> {
+        let mut removals = Vec::new();
+        for shelf in space.shelf_names() {
+            for ((namespace, name), record) in space.list(&shelf, None).records {
+                let key = Key {
+                    shelf: shelf.clone(),
+                    namespace,
+                    name,
+                };
+                let expect = Expect::Revision(record.revision);
+                removals.push(async move { self.writer.commit(space, &key, expect, None).await });
+            }
+        }
+        for outcome in futures::future::join_all(removals).await {
+            match outcome {
+                // Someone else was faster, or wrote once more: neither leaves anything that counts.
+                Ok(_) | Err(CommitError::Conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// The names of the spaces that exist.
     pub(crate) fn space_names(&self) -> Vec<String> {
         let spaces = self.spaces.read().expect("no holder of this lock panics");

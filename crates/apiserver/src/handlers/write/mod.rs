@@ -210,6 +210,7 @@ impl<'a> Writing<'a> {
         }
         self.prune(new)?;
         let meta = meta_mut(new);
+        place::drop_empty(meta);
         for field in [
             "selfLink",
             "deletionTimestamp",

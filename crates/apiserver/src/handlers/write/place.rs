@@ -1,6 +1,6 @@
 //! Whether an object belongs where it is sent: type, namespace, name, uid, resource version.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Writing;
 use crate::metadata;
@@ -124,10 +124,15 @@ impl Writing<'_> {
         {
             meta.insert("managedFields".into(), fields.clone());
         }
-        for empty in ["labels", "annotations", "finalizers", "ownerReferences"] {
-            if meta.get(empty).is_some_and(super::difference::is_empty) {
-                meta.remove(empty);
-            }
+        drop_empty(meta);
+    }
+}
+
+/// Takes away the empty parts of metadata, which say nothing and would make two states differ.
+pub(super) fn drop_empty(meta: &mut Map<String, Value>) {
+    for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        if meta.get(field).is_some_and(super::difference::is_empty) {
+            meta.remove(field);
         }
     }
 }
