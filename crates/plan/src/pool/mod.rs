@@ -25,6 +25,7 @@
 //! | `operation` | which operation is due |
 //! | `deletion` | what stands between a deleting pool and its end |
 //! | `goal` | one operation with everything a driver needs |
+//! | `admission` | what webhooks refuse |
 //! | `secret` | a value that never prints |
 //! | `members` | members, their states and addresses |
 //! | `membership` | when the published list follows what was seen |
@@ -37,6 +38,7 @@
 //! | `action` | steps: one cloud call each, with reason and effect |
 
 pub mod action;
+pub mod admission;
 pub mod autoscaling;
 pub mod capacity;
 pub mod contract;

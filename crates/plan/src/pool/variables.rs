@@ -3,7 +3,7 @@
 //!
 //! Invariant: an error names key and source, never a value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -58,40 +58,57 @@ pub fn name_problem(name: &str) -> Option<&'static str> {
         .then_some("is reserved and cannot be set as a user variable")
 }
 
-/// All problems of the inline part of a pool's variables, for admission (ADM-3). Sorted by key.
-pub fn admission_problems(spec: &PoolSpec) -> Vec<String> {
+/// What is wrong with a field of `spec`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Relative to `spec`: `variables["replicas"]`.
+    pub field: String,
+    /// What is wrong; never a value.
+    pub message: String,
+}
+
+/// All problems of a pool's variables that show without reading any source (ADM-3).
+pub fn admission_problems(spec: &PoolSpec) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if let Some(inline) = &spec.variables {
-        if inline.is_empty() || inline.len() > limits::INLINE_VARIABLES {
-            problems.push(format!(
-                "spec.variables: must have 1 to {} keys",
-                limits::INLINE_VARIABLES
-            ));
-        }
-        problems.extend(inline_problems(inline));
+    let mut add = |field: &str, message: String| {
+        problems.push(Problem {
+            field: field.to_owned(),
+            message,
+        });
+    };
+    if let Some(inline) = &spec.variables
+        && (inline.is_empty() || inline.len() > limits::INLINE_VARIABLES)
+    {
+        let message = format!("must have 1 to {} keys", limits::INLINE_VARIABLES);
+        add("variables", message);
     }
     if spec.variables_from.len() > limits::VARIABLE_SOURCES {
-        problems.push(format!(
-            "spec.variablesFrom: must have at most {} entries",
-            limits::VARIABLE_SOURCES
-        ));
+        let message = format!("must have at most {} entries", limits::VARIABLE_SOURCES);
+        add("variablesFrom", message);
     }
     for (index, reference) in spec.variables_from.iter().enumerate() {
         if reference.config_map_ref.is_some() == reference.secret_ref.is_some() {
-            problems.push(format!(
-                "spec.variablesFrom[{index}]: must name exactly one of configMapRef and secretRef"
-            ));
+            add(
+                &format!("variablesFrom[{index}]"),
+                "must name exactly one of configMapRef and secretRef".to_owned(),
+            );
         }
     }
+    problems.extend(spec.variables.iter().flat_map(inline_problems));
     problems
 }
 
-fn inline_problems(inline: &Map<String, Value>) -> Vec<String> {
-    let sorted: BTreeMap<&String, &Value> = inline.iter().collect();
+/// Bad names, sorted.
+fn inline_problems(inline: &Map<String, Value>) -> Vec<Problem> {
+    let sorted: BTreeSet<&String> = inline.keys().collect();
     sorted
-        .keys()
+        .into_iter()
         .filter_map(|name| {
-            name_problem(name).map(|problem| format!("spec.variables[{name:?}] {problem}"))
+            let problem = name_problem(name)?;
+            Some(Problem {
+                field: format!("variables[{name:?}]"),
+                message: format!("{name:?} {problem}"),
+            })
         })
         .collect()
 }
@@ -127,7 +144,8 @@ pub fn merge(spec: &PoolSpec, reads: &[Lookup<VariableSource>]) -> Result<Merged
         add_source(reference, &name, source, &mut merged, &mut invalid);
     }
     if let Some(inline) = &spec.variables {
-        invalid.extend(inline_problems(inline));
+        let problems = inline_problems(inline).into_iter();
+        invalid.extend(problems.map(|it| format!("spec.{}: {}", it.field, it.message)));
         for (name, value) in inline {
             merged.values.insert(name.clone(), value.clone());
             merged.sensitive.remove(name);

@@ -22,6 +22,7 @@ mod demo;
 mod lab;
 mod world;
 
+mod admission;
 mod autoscaling;
 mod deletion;
 mod drift;

@@ -68,17 +68,7 @@ pub(crate) fn world() -> World {
                 "apiGroup": keys::POOL_GROUP, "kind": "TerraformCluster", "name": "demo-infra",
             } },
         }))),
-        infra_cluster: Lookup::Found(parse(json!({
-            "metadata": { "name": "demo-infra", "namespace": "team-a" },
-            "spec": { "identityRef": { "name": "aws" } },
-            "status": {
-                "initialization": { "provisioned": true },
-                "exports": demo::exports(),
-                "failureDomains": [
-                    { "name": "us-east-1a" }, { "name": "us-east-1b" }, { "name": "us-east-1c" },
-                ],
-            },
-        }))),
+        infra_cluster: Lookup::Found(infra_cluster()),
         bootstrap: Lookup::Found(BootstrapSecret {
             value: Some(Secret::new(demo::DOCUMENT.to_vec())),
             format: None,
@@ -104,6 +94,20 @@ pub(crate) fn world() -> World {
         },
         memory: None,
     }
+}
+
+fn infra_cluster() -> InfraClusterObject {
+    parse(json!({
+        "metadata": { "name": "demo-infra", "namespace": "team-a" },
+        "spec": { "identityRef": { "name": "aws" } },
+        "status": {
+            "initialization": { "provisioned": true },
+            "exports": demo::exports(),
+            "failureDomains": [
+                { "name": "us-east-1a" }, { "name": "us-east-1b" }, { "name": "us-east-1c" },
+            ],
+        },
+    }))
 }
 
 pub(crate) fn credentials() -> CredentialSecret {
