@@ -39,9 +39,25 @@ pub struct Cluster {
     pub zones: BTreeMap<String, String>,
     /// Worker security group.
     pub worker_group: String,
+    /// What the lookup of DEMO finds.
+    pub newest_image: String,
 }
 
 impl Cluster {
+    /// The cluster with only some of its zones.
+    pub fn with_zones(&self, zones: &[&str]) -> Self {
+        let mut cluster = self.clone();
+        cluster
+            .zones
+            .retain(|zone, _| zones.contains(&zone.as_str()));
+        cluster
+    }
+
+    /// DEMO's three zones; the fourth is there for clusters that grow.
+    pub fn demo(&self) -> Self {
+        self.with_zones(&["us-east-1a", "us-east-1b", "us-east-1c"])
+    }
+
     /// The exports of the cluster role.
     pub fn exports(&self) -> Value {
         let zones: Map<String, Value> = self

@@ -4,14 +4,14 @@
 pub mod demo;
 pub mod moto;
 pub mod probe;
+pub mod sim;
 pub mod wire;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use aws_smithy_async::time::SharedTimeSource;
 use remuda_aws::{AwsBackend, Options, SweepTiming};
-use remuda_cloud::{
-    Applied, Credentials, PoolBackend, PoolSession, backend::CredentialSource,
-};
+use remuda_cloud::{Applied, Credentials, PoolBackend, PoolSession, backend::CredentialSource};
 use remuda_plan::{
     driver::{Depth, Driver, Freshness, Handle, Observed, PoolContext},
     error::{CloudFailure, Refusal},
@@ -21,6 +21,7 @@ use remuda_plan::{
         secret::Secret,
     },
 };
+use remuda_sim::aws::AwsSim;
 
 use self::{
     demo::{Cluster, Pool},
@@ -43,6 +44,7 @@ pub struct World {
     pub wire: Wire,
     backend: AwsBackend,
     options: Options,
+    sim: Option<AwsSim>,
     is_virtual: bool,
 }
 
@@ -105,6 +107,35 @@ impl Pass {
 }
 
 impl World {
+    /// The simulated DEMO world, in the virtual time of a paused runtime.
+    pub fn simulated() -> Self {
+        Self::simulated_with(|options| options)
+    }
+
+    /// The simulated DEMO world and a backend with other options.
+    pub fn simulated_with(change: impl FnOnce(Options) -> Options) -> Self {
+        let sim = AwsSim::builder().demo();
+        let options = change(Options {
+            time_source: SharedTimeSource::new(sim::WorldTime(sim.clock())),
+            ..Options::default()
+        });
+        let mut world = Self::new(&sim::wire(&sim), sim::cluster(), options, true);
+        world.sim = Some(sim);
+        world
+    }
+
+    /// The simulator behind the wire; only for scenarios that are written for it.
+    pub fn sim(&self) -> &AwsSim {
+        self.sim
+            .as_ref()
+            .expect("the scenario runs on the simulator")
+    }
+
+    /// DEMO in this world.
+    pub fn demo_pool(&self) -> Pool {
+        Pool::demo(&self.cluster.demo())
+    }
+
     /// A world on a target that lives in real time (moto).
     pub fn real_time(wire: &Wire, cluster: Cluster) -> Self {
         let none = Duration::ZERO;
@@ -131,6 +162,7 @@ impl World {
             recorder,
             cluster,
             options,
+            sim: None,
             is_virtual,
         }
     }
@@ -200,7 +232,10 @@ impl World {
                 return calls;
             }
         }
-        panic!("not settled after {MOST_PASSES} passes: {:?}", names(&calls));
+        panic!(
+            "not settled after {MOST_PASSES} passes: {:?}",
+            names(&calls)
+        );
     }
 
     /// Lets the pool's own time pass: virtual time runs, moto needs none.
@@ -230,13 +265,7 @@ impl World {
         context: &PoolContext<'_>,
     ) -> Result<Outputs, CloudFailure> {
         let observed = self.observe(handle, Depth::Members).await;
-        Driver::Aws.outputs(
-            handle,
-            &observed,
-            &[],
-            Some(pool.inputs.replicas),
-            context,
-        )
+        Driver::Aws.outputs(handle, &observed, &[], Some(pool.inputs.replicas), context)
     }
 
     /// Looks at a pool. In virtual time a sweep is given the time to be due.

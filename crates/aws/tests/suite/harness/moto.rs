@@ -136,6 +136,7 @@ impl Moto {
         let cluster = Cluster {
             zones,
             worker_group: texts(&group, "groupId").remove(0),
+            newest_image: IMAGE.to_owned(),
         };
         (self.wire.clone(), cluster, what_moto_lacks())
     }
@@ -182,10 +183,30 @@ fn images_file() -> String {
         })
     };
     serde_json::json!([
-        image(IMAGE, "capa-ami-ubuntu-24.04-v1.34.1-1760000000", "x86_64", "2025-10-09T08:53:20.000Z"),
-        image("ami-0000000000000aaa1", "capa-ami-ubuntu-24.04-v1.34.1-1750000000", "x86_64", "2025-06-15T15:06:40.000Z"),
-        image("ami-0000000000000aaa2", "capa-ami-ubuntu-24.04-v1.34.1-1770000000", "arm64", "2026-02-02T02:40:00.000Z"),
-        image("ami-0000000000000bbb1", "capa-ami-ubuntu-24.04-v1.35.0-1770000000", "x86_64", "2026-02-02T02:40:00.000Z"),
+        image(
+            IMAGE,
+            "capa-ami-ubuntu-24.04-v1.34.1-1760000000",
+            "x86_64",
+            "2025-10-09T08:53:20.000Z"
+        ),
+        image(
+            "ami-0000000000000aaa1",
+            "capa-ami-ubuntu-24.04-v1.34.1-1750000000",
+            "x86_64",
+            "2025-06-15T15:06:40.000Z"
+        ),
+        image(
+            "ami-0000000000000aaa2",
+            "capa-ami-ubuntu-24.04-v1.34.1-1770000000",
+            "arm64",
+            "2026-02-02T02:40:00.000Z"
+        ),
+        image(
+            "ami-0000000000000bbb1",
+            "capa-ami-ubuntu-24.04-v1.35.0-1770000000",
+            "x86_64",
+            "2026-02-02T02:40:00.000Z"
+        ),
     ])
     .to_string()
 }

@@ -21,10 +21,10 @@ use tower::ServiceExt;
 
 use super::{demo::REGION, wire::Wire};
 
-/// The access key of the account under test.
-pub const ACCESS_KEY_ID: &str = "AKIAREMUDATEST000001";
-/// Its secret.
-pub const SECRET_ACCESS_KEY: &str = "remuda-test-secret-key-000000000000000001";
+/// The account under test; moto takes any key.
+pub use remuda_sim::aws::{
+    DEMO_ACCESS_KEY_ID as ACCESS_KEY_ID, DEMO_SECRET_ACCESS_KEY as SECRET_ACCESS_KEY,
+};
 
 /// An independent look at a target.
 #[derive(Clone)]
@@ -59,41 +59,7 @@ impl Probe {
 
     /// Sends an EC2 call; the answer is text.
     pub async fn ec2(&self, action: &str, params: &[(&str, &str)]) -> Result<String, String> {
-        let mut form = form_urlencoded::Serializer::new(String::new());
-        form.append_pair("Action", action)
-            .append_pair("Version", "2016-11-15")
-            .extend_pairs(params);
-        let body = form.finish();
-        let request = Request::builder()
-            .method("POST")
-            .uri("http://aws.remuda.invalid/")
-            .header("host", "aws.remuda.invalid")
-            .header("content-type", "application/x-www-form-urlencoded");
-        let mut request = request.body(Full::new(Bytes::from(body.clone()))).unwrap();
-        let identity = credentials().into();
-        let settings = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(REGION)
-            .name("ec2")
-            .time(SystemTime::now())
-            .settings(SigningSettings::default())
-            .build()
-            .unwrap()
-            .into();
-        let headers = request
-            .headers()
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
-            .collect::<Vec<_>>();
-        let signable = SignableRequest::new(
-            "POST",
-            "http://aws.remuda.invalid/",
-            headers.into_iter(),
-            SignableBody::Bytes(body.as_bytes()),
-        )
-        .unwrap();
-        let (instructions, _) = sign(signable, &settings).unwrap().into_parts();
-        instructions.apply_to_request_http1x(&mut request);
+        let request = signed(action, params);
         let answer = self.wire.clone().oneshot(request).await.unwrap();
         let status = answer.status();
         let text = answer.into_body().collect().await.unwrap().to_bytes();
@@ -230,6 +196,46 @@ impl Probe {
             .map(|tag| (tag.key, tag.value))
             .collect()
     }
+}
+
+/// A signed EC2 request.
+fn signed(action: &str, params: &[(&str, &str)]) -> Request<Full<Bytes>> {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("Action", action)
+        .append_pair("Version", "2016-11-15")
+        .extend_pairs(params);
+    let body = form.finish();
+    let request = Request::builder()
+        .method("POST")
+        .uri("http://aws.remuda.invalid/")
+        .header("host", "aws.remuda.invalid")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let mut request = request.body(Full::new(Bytes::from(body.clone()))).unwrap();
+    let identity = credentials().into();
+    let settings = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(REGION)
+        .name("ec2")
+        .time(SystemTime::now())
+        .settings(SigningSettings::default())
+        .build()
+        .unwrap()
+        .into();
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+        .collect::<Vec<_>>();
+    let signable = SignableRequest::new(
+        "POST",
+        "http://aws.remuda.invalid/",
+        headers.into_iter(),
+        SignableBody::Bytes(body.as_bytes()),
+    )
+    .unwrap();
+    let (instructions, _) = sign(signable, &settings).unwrap().into_parts();
+    instructions.apply_to_request_http1x(&mut request);
+    request
 }
 
 fn credentials() -> Credentials {
