@@ -99,7 +99,8 @@ on_both! {
             world.cluster.subnets(&["us-east-1b"])
         );
         let pass = world.pass(&mut pool).await;
-        let read = pass.call("ec2:DescribeInstances");
+        let mut reads = pass.calls.iter().filter(|call| call.name == "ec2:DescribeInstances");
+        let read = reads.next().unwrap();
         let filters: Vec<&str> = (1..3).map(|n| read.param(&format!("Filter.{n}.Name"))).collect();
         assert_eq!(filters, ["tag:aws:autoscaling:groupName", "instance-state-name"]);
     }

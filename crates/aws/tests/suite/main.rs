@@ -8,7 +8,15 @@
     reason = "tests and what they share"
 )]
 
+mod budget;
 mod capacity;
+mod crash;
 mod harness;
+mod identity;
+mod image;
+mod lifecycle;
+mod membership;
 mod moto;
+mod roll;
+mod teardown;
 mod template;

@@ -42,7 +42,17 @@ async fn the_suite_holds_on_moto() {
     };
     let only = std::env::var("REMUDA_MOTO_ONLY").ok();
     let mut failed = Vec::new();
-    for (name, scenario) in [crate::capacity::ON_MOTO, crate::template::ON_MOTO].concat() {
+    let files = [
+        crate::capacity::ON_MOTO,
+        crate::template::ON_MOTO,
+        crate::lifecycle::ON_MOTO,
+        crate::roll::ON_MOTO,
+        crate::image::ON_MOTO,
+        crate::membership::ON_MOTO,
+        crate::teardown::ON_MOTO,
+        crate::budget::ON_MOTO,
+    ];
+    for (name, scenario) in files.concat() {
         if only
             .as_ref()
             .is_some_and(|only| !name.contains(only.as_str()))
@@ -52,7 +62,14 @@ async fn the_suite_holds_on_moto() {
         let (wire, cluster, double) = moto.reset().await;
         let world = World::real_time(&wire, cluster);
         world.recorder.answer_with(Some(double));
-        if tokio::spawn(scenario(world)).await.is_err() {
+        let started = std::time::Instant::now();
+        let is_good = tokio::spawn(scenario(world)).await.is_ok();
+        eprintln!(
+            "{name}: {} in {:.1?}",
+            if is_good { "ok" } else { "FAILED" },
+            started.elapsed()
+        );
+        if !is_good {
             failed.push(name);
         }
     }

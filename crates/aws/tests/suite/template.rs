@@ -224,9 +224,9 @@ on_both! {
     /// Proves: AWS-29, AWS-109.
     #[test]
     async fn a_taken_name_is_refused_and_left_alone(world: World) {
-        for (tag, value) in [("captf.io/cluster", "other"), ("remuda.dev/installation", "other")] {
-            let mut theirs = world.demo_pool();
-            world.settle(&mut theirs).await;
+        let mut theirs = world.demo_pool();
+        world.settle(&mut theirs).await;
+        let set = async |tag: &str, value: &str| {
             let tags = aws_sdk_autoscaling::types::Tag::builder()
                 .resource_id(GROUP)
                 .resource_type("auto-scaling-group")
@@ -242,12 +242,15 @@ on_both! {
                 .send()
                 .await
                 .unwrap();
-            let mut ours = world.demo_pool();
-            ours.installation = "ours".to_owned();
-            let pass = world.pass(&mut ours).await;
-            assert_eq!(pass.codes(), ["R-9"]);
+        };
+        for (tag, own) in [("captf.io/cluster", "demo"), ("remuda.dev/installation", INSTALLATION)] {
+            set(tag, "other").await;
+            let mut new = world.demo_pool();
+            let pass = world.pass(&mut new).await;
+            assert_eq!(pass.codes(), ["R-9"], "{tag}");
             assert!(pass.refused[0].to_string().contains(&format!("{tag}=other")));
             assert_eq!(pass.writes(), [""; 0]);
+            set(tag, own).await;
         }
     }
 

@@ -131,6 +131,16 @@ impl World {
             .expect("the scenario runs on the simulator")
     }
 
+    /// The target is the simulator.
+    pub fn is_simulated(&self) -> bool {
+        self.sim.is_some()
+    }
+
+    /// What the backend is made of.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// DEMO in this world.
     pub fn demo_pool(&self) -> Pool {
         Pool::demo(&self.cluster.demo())
@@ -247,15 +257,69 @@ impl World {
 
     /// One read of members and group, as a refresh makes it, published when it succeeds.
     pub async fn refresh(&self, pool: &mut Pool) -> Result<Outputs, CloudFailure> {
+        self.wait(31).await;
+        self.refresh_with(pool, self.freshness()).await
+    }
+
+    /// The same without letting time pass.
+    pub async fn refresh_now(&self, pool: &mut Pool) -> Result<Outputs, CloudFailure> {
+        self.refresh_with(pool, Freshness::Fresh).await
+    }
+
+    /// The same with a freshness of one's own choice.
+    pub async fn refresh_with(
+        &self,
+        pool: &mut Pool,
+        freshness: Freshness,
+    ) -> Result<Outputs, CloudFailure> {
         let copy = pool.clone();
         let ownership = copy.ownership();
         let context = context(&copy, &ownership, self.now());
-        let handle = Driver::Aws
-            .handle_from_record(&context)
-            .expect("the pool was applied");
-        let outputs = self.outputs(pool, &handle, &context).await?;
+        let handle = handle_of(&copy, &context);
+        let session = self.session().await;
+        let observed = session
+            .observe(&handle, Depth::Members, freshness)
+            .await
+            .unwrap();
+        let outputs = Driver::Aws.outputs(
+            &handle,
+            &observed,
+            &[],
+            Some(pool.inputs.replicas),
+            &context,
+        )?;
         pool.published = Some(outputs.clone());
         Ok(outputs)
+    }
+
+    /// What the backend looks at for an applied pool.
+    pub fn handle(&self, pool: &Pool) -> Handle {
+        let ownership = pool.ownership();
+        handle_of(pool, &context(pool, &ownership, self.now()))
+    }
+
+    /// Stops an instance behind its group's back.
+    pub async fn stop_instance(&self, id: &str) {
+        self.probe
+            .ec2("StopInstances", &[("InstanceId.1", id)])
+            .await
+            .unwrap();
+    }
+
+    /// Terminates an instance behind its group's back.
+    pub async fn terminate_instance(&self, id: &str) {
+        self.probe
+            .ec2("TerminateInstances", &[("InstanceId.1", id)])
+            .await
+            .unwrap();
+    }
+
+    fn freshness(&self) -> Freshness {
+        if self.is_virtual {
+            Freshness::Steady
+        } else {
+            Freshness::Fresh
+        }
     }
 
     async fn outputs(
@@ -270,12 +334,8 @@ impl World {
 
     /// Looks at a pool. In virtual time a sweep is given the time to be due.
     pub async fn observe(&self, handle: &Handle, depth: Depth) -> Observed {
-        let freshness = if self.is_virtual {
-            self.wait(31).await;
-            Freshness::Steady
-        } else {
-            Freshness::Fresh
-        };
+        self.wait(31).await;
+        let freshness = self.freshness();
         let session = self.session().await;
         session.observe(handle, depth, freshness).await.unwrap()
     }
@@ -382,6 +442,18 @@ impl World {
 enum Goal {
     Inputs,
     Nothing,
+}
+
+fn handle_of(pool: &Pool, context: &PoolContext<'_>) -> Handle {
+    match Driver::Aws.handle_from_record(context) {
+        Some(handle) => handle,
+        None => {
+            let desired = Driver::Aws
+                .desired(&pool.inputs, &pool.variables, context)
+                .expect("good inputs");
+            Driver::handle(&desired, context)
+        }
+    }
 }
 
 fn context<'a>(

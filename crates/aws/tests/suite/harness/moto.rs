@@ -57,7 +57,7 @@ impl Moto {
             .arg(port.to_string())
             .env("MOTO_AMIS_PATH", images.path())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(log())
             .spawn()
             .expect("REMUDA_MOTO_PYTHON names a python that has moto[server]");
         let moto = Self {
@@ -142,6 +142,14 @@ impl Moto {
     }
 }
 
+/// Where the server's own log goes: nowhere, or to the file that `REMUDA_MOTO_LOG` names.
+fn log() -> Stdio {
+    std::env::var("REMUDA_MOTO_LOG").map_or_else(
+        |_| Stdio::null(),
+        |path| std::fs::File::create(path).unwrap().into(),
+    )
+}
+
 fn forward(authority: &str) -> Wire {
     let client: Client<HttpConnector, Full<Bytes>> =
         Client::builder(TokioExecutor::new()).build_http();
@@ -215,7 +223,7 @@ fn images_file() -> String {
 /// launch template.
 fn what_moto_lacks() -> Double {
     let refreshes: Arc<Mutex<Vec<(String, &'static str)>>> = Arc::default();
-    Arc::new(move |call: &Recorded| {
+    let answers = Arc::new(move |call: &Recorded| {
         let mut refreshes = refreshes.lock().unwrap();
         match call.name.as_str() {
             "autoscaling:StartInstanceRefresh" => {
@@ -260,10 +268,56 @@ fn what_moto_lacks() -> Double {
             }
             _ => None,
         }
-    })
+    });
+    Double {
+        answers,
+        amends: Arc::new(without_own_tags),
+    }
 }
 
-fn result(action: &str, inner: &str) -> Response<Full<Bytes>> {
+/// moto repeats the tags of a launch template inside its data; AWS does not.
+fn without_own_tags(call: &Recorded, body: Bytes) -> Bytes {
+    if call.name != "ec2:DescribeLaunchTemplateVersions" {
+        return body;
+    }
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let mark = "<resourceType>launch-template</resourceType>";
+    let Some(at) = text.find(mark) else {
+        return body;
+    };
+    // The specification's own element is the last one that is open at the mark.
+    let mut open = Vec::new();
+    let mut begin = None;
+    for (position, tag) in tags_of(&text) {
+        if position > at && begin.is_none() {
+            begin = open.last().copied();
+        }
+        if tag == "<item>" {
+            open.push(position);
+        } else if open.pop() == begin && begin.is_some() {
+            let begin = begin.unwrap_or_default();
+            let end = position + tag.len();
+            return Bytes::from(format!("{}{}", &text[..begin], &text[end..]));
+        }
+    }
+    body
+}
+
+/// Positions of opening and closing `item` tags.
+fn tags_of(text: &str) -> Vec<(usize, &'static str)> {
+    let mut tags: Vec<(usize, &'static str)> = ["<item>", "</item>"]
+        .into_iter()
+        .flat_map(|tag| {
+            text.match_indices(tag)
+                .map(move |(position, _)| (position, tag))
+        })
+        .collect();
+    tags.sort_unstable();
+    tags
+}
+
+/// An answer of Auto Scaling.
+pub fn result(action: &str, inner: &str) -> Response<Full<Bytes>> {
     let body = format!(
         "<{action}Response xmlns=\"http://autoscaling.amazonaws.com/doc/2011-01-01/\">\
          <{action}Result>{inner}</{action}Result>\
@@ -272,7 +326,8 @@ fn result(action: &str, inner: &str) -> Response<Full<Bytes>> {
     xml(200, body)
 }
 
-fn refuse(code: &str) -> Response<Full<Bytes>> {
+/// A refusal by Auto Scaling.
+pub fn refuse(code: &str) -> Response<Full<Bytes>> {
     let body = format!(
         "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{code}</Message>\
          </Error><RequestId>r</RequestId></ErrorResponse>"

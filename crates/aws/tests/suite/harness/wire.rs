@@ -66,8 +66,26 @@ impl Recorded {
     }
 }
 
-/// An answer in place of the target's.
-pub type Double = Arc<dyn Fn(&Recorded) -> Option<Response<Full<Bytes>>> + Send + Sync>;
+/// Answers in place of the target's, and amended answers.
+#[derive(Clone)]
+pub struct Double {
+    /// Answers instead of the target where it returns something.
+    pub answers: Arc<dyn Fn(&Recorded) -> Option<Response<Full<Bytes>>> + Send + Sync>,
+    /// Changes the body of the target's answer.
+    pub amends: Arc<dyn Fn(&Recorded, Bytes) -> Bytes + Send + Sync>,
+}
+
+impl Double {
+    /// A double that amends nothing.
+    pub fn new(
+        answers: impl Fn(&Recorded) -> Option<Response<Full<Bytes>>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            answers: Arc::new(answers),
+            amends: Arc::new(|_, body| body),
+        }
+    }
+}
 
 /// Records calls, and stops the process under test after a number of writes.
 #[derive(Clone, Default)]
@@ -162,13 +180,23 @@ impl Recorder {
         let body = body.collect().await.unwrap().to_bytes();
         let mut recorded = read(&parts, &body);
         let double = self.inner.double.lock().unwrap().clone();
-        let answer = double.and_then(|double| double(&recorded));
+        let answer = double
+            .as_ref()
+            .and_then(|double| (double.answers)(&recorded));
         let answer = match answer {
             Some(answer) => answer,
-            None => target
-                .oneshot(Request::from_parts(parts, Full::new(body)))
-                .await
-                .unwrap(),
+            None => {
+                let request = Request::from_parts(parts, Full::new(body));
+                let (mut parts, body) = target.oneshot(request).await.unwrap().into_parts();
+                let mut body = body.collect().await.unwrap().to_bytes();
+                if let Some(double) = &double {
+                    body = (double.amends)(&recorded, body);
+                    if parts.headers.remove("content-length").is_some() {
+                        parts.headers.insert("content-length", body.len().into());
+                    }
+                }
+                Response::from_parts(parts, Full::new(body))
+            }
         };
         recorded.status = answer.status().as_u16();
         let is_done = recorded.is_write() && recorded.status < 300;
