@@ -80,7 +80,7 @@ async fn a_profile_assumes_its_role_once_and_again_before_it_ends() {
     let call = world.sim().journal().named("sts", "AssumeRole").remove(0);
     assert_eq!(call.param("RoleSessionName"), "captf");
     // An hour is the session's length; it is renewed before.
-    tokio::time::sleep(Duration::from_secs(56 * 60)).await;
+    tokio::time::sleep(Duration::from_mins(56)).await;
     session
         .observe(&handle, Depth::Members, Freshness::Fresh)
         .await

@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stderr,
-    clippy::missing_panics_doc,
+    unreachable_pub,
     reason = "tests and what they share"
 )]
 

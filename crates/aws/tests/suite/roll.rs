@@ -45,7 +45,7 @@ async fn refreshed(sim: &AwsSim) {
         {
             return;
         }
-        sim.pass(std::time::Duration::from_secs(60)).await;
+        sim.pass(std::time::Duration::from_mins(1)).await;
     }
     panic!("the refresh does not end");
 }

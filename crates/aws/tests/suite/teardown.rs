@@ -66,6 +66,10 @@ on_both! {
             let mut pool = made(&world).await;
             match missing {
                 "group" => {
+                    // AWS takes a group's policies along; moto does not.
+                    let policy = world.probe.autoscaling.delete_policy();
+                    let policy = policy.auto_scaling_group_name(GROUP);
+                    policy.policy_name("captf-cpu-target-tracking").send().await.unwrap();
                     let delete = world.probe.autoscaling.delete_auto_scaling_group();
                     let delete = delete.auto_scaling_group_name(GROUP).force_delete(true);
                     delete.send().await.unwrap();

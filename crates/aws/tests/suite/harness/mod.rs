@@ -40,8 +40,6 @@ pub struct World {
     pub probe: Probe,
     /// DEMO's surroundings.
     pub cluster: Cluster,
-    /// The target, unrecorded.
-    pub wire: Wire,
     backend: AwsBackend,
     options: Options,
     sim: Option<AwsSim>,
@@ -168,7 +166,6 @@ impl World {
         Self {
             backend: AwsBackend::new(options.clone()),
             probe: Probe::new(wire),
-            wire: wire.clone(),
             recorder,
             cluster,
             options,
@@ -244,7 +241,7 @@ impl World {
         }
         panic!(
             "not settled after {MOST_PASSES} passes: {:?}",
-            names(&calls)
+            writes(&calls)
         );
     }
 
@@ -445,15 +442,12 @@ enum Goal {
 }
 
 fn handle_of(pool: &Pool, context: &PoolContext<'_>) -> Handle {
-    match Driver::Aws.handle_from_record(context) {
-        Some(handle) => handle,
-        None => {
-            let desired = Driver::Aws
-                .desired(&pool.inputs, &pool.variables, context)
-                .expect("good inputs");
-            Driver::handle(&desired, context)
-        }
-    }
+    Driver::Aws.handle_from_record(context).unwrap_or_else(|| {
+        let desired = Driver::Aws
+            .desired(&pool.inputs, &pool.variables, context)
+            .expect("good inputs");
+        Driver::handle(&desired, context)
+    })
 }
 
 fn context<'a>(

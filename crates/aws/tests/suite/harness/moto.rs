@@ -71,7 +71,7 @@ impl Moto {
 
     /// A foreign process says that it is ready only by answering.
     async fn ready(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while self.ask("GET", "/moto-api/").await != 200 {
             assert!(Instant::now() < deadline, "moto did not start within 60 s");
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -161,16 +161,10 @@ fn forward(authority: &str) -> Wire {
         uri.authority = Some(authority.clone());
         *request.uri_mut() = Uri::from_parts(uri).unwrap();
         async move {
-            let answer = match client.request(request).await {
-                Ok(answer) => answer,
-                Err(_) => {
-                    return Ok::<_, Infallible>(
-                        Response::builder()
-                            .status(502)
-                            .body(Full::default())
-                            .unwrap(),
-                    );
-                }
+            let Ok(answer) = client.request(request).await else {
+                let mut answer = Response::new(Full::default());
+                *answer.status_mut() = http::StatusCode::BAD_GATEWAY;
+                return Ok::<_, Infallible>(answer);
             };
             let (parts, body) = answer.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
@@ -251,16 +245,16 @@ fn what_moto_lacks() -> Double {
                 ))
             }
             "autoscaling:DescribeInstanceRefreshes" => {
-                let members: String = refreshes
+                let members = refreshes
                     .iter()
                     .rev()
-                    .map(|(id, status)| {
-                        format!(
-                            "<member><InstanceRefreshId>{id}</InstanceRefreshId>\
-                             <Status>{status}</Status></member>"
-                        )
-                    })
-                    .collect();
+                    .fold(String::new(), |all, (id, status)| {
+                        all + "<member><InstanceRefreshId>"
+                            + id
+                            + "</InstanceRefreshId><Status>"
+                            + status
+                            + "</Status></member>"
+                    });
                 Some(result(
                     "DescribeInstanceRefreshes",
                     &format!("<InstanceRefreshes>{members}</InstanceRefreshes>"),

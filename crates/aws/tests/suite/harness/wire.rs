@@ -24,8 +24,6 @@ pub struct Recorded {
     pub name: String,
     /// Query parameters; for S3 `bucket`, `key` and the headers that matter.
     pub params: BTreeMap<String, String>,
-    /// Body of an S3 object.
-    pub body: Bytes,
     /// HTTP status of the answer.
     pub status: u16,
 }
@@ -66,13 +64,16 @@ impl Recorded {
     }
 }
 
+type Answers = dyn Fn(&Recorded) -> Option<Response<Full<Bytes>>> + Send + Sync;
+type Amends = dyn Fn(&Recorded, Bytes) -> Bytes + Send + Sync;
+
 /// Answers in place of the target's, and amended answers.
 #[derive(Clone)]
 pub struct Double {
     /// Answers instead of the target where it returns something.
-    pub answers: Arc<dyn Fn(&Recorded) -> Option<Response<Full<Bytes>>> + Send + Sync>,
+    pub answers: Arc<Answers>,
     /// Changes the body of the target's answer.
-    pub amends: Arc<dyn Fn(&Recorded, Bytes) -> Bytes + Send + Sync>,
+    pub amends: Arc<Amends>,
 }
 
 impl Double {
@@ -183,21 +184,20 @@ impl Recorder {
         let answer = double
             .as_ref()
             .and_then(|double| (double.answers)(&recorded));
-        let answer = match answer {
-            Some(answer) => answer,
-            None => {
-                let request = Request::from_parts(parts, Full::new(body));
-                let (mut parts, body) = target.oneshot(request).await.unwrap().into_parts();
-                let mut body = body.collect().await.unwrap().to_bytes();
-                if let Some(double) = &double {
-                    let before = body.len();
-                    body = (double.amends)(&recorded, body);
-                    if body.len() != before {
-                        parts.headers.insert("content-length", body.len().into());
-                    }
+        let answer = if let Some(answer) = answer {
+            answer
+        } else {
+            let request = Request::from_parts(parts, Full::new(body));
+            let (mut parts, body) = target.oneshot(request).await.unwrap().into_parts();
+            let mut body = body.collect().await.unwrap().to_bytes();
+            if let Some(double) = &double {
+                let before = body.len();
+                body = (double.amends)(&recorded, body);
+                if body.len() != before {
+                    parts.headers.insert("content-length", body.len().into());
                 }
-                Response::from_parts(parts, Full::new(body))
             }
+            Response::from_parts(parts, Full::new(body))
         };
         recorded.status = answer.status().as_u16();
         let is_done = recorded.is_write() && recorded.status < 300;
@@ -223,19 +223,18 @@ fn read(parts: &http::request::Parts, body: &Bytes) -> Recorded {
         .unwrap_or("unsigned")
         .to_owned();
     if service == "s3" {
-        return read_s3(parts, body);
+        return read_s3(parts);
     }
     let params: BTreeMap<String, String> = form_urlencoded::parse(body).into_owned().collect();
     let action = params.get("Action").cloned().unwrap_or_default();
     Recorded {
         name: format!("{service}:{action}"),
         params,
-        body: Bytes::new(),
         status: 0,
     }
 }
 
-fn read_s3(parts: &http::request::Parts, body: &Bytes) -> Recorded {
+fn read_s3(parts: &http::request::Parts) -> Recorded {
     let is_tagging = parts
         .uri
         .query()
@@ -264,7 +263,6 @@ fn read_s3(parts: &http::request::Parts, body: &Bytes) -> Recorded {
     Recorded {
         name: format!("s3:{action}"),
         params,
-        body: body.clone(),
         status: 0,
     }
 }
