@@ -78,6 +78,8 @@ const DUPLICATES: &[(&str, &str)] = &[
         "hashbrown",
         "tokio-util and kube-runtime are behind indexmap",
     ),
+    ("hmac", "digest 0.10 and 0.11"),
+    ("md-5", "digest 0.10 and 0.11"),
     ("r-efi", "getrandom (UEFI only)"),
     (
         "sha2",

@@ -14,6 +14,7 @@ mod tidy;
 mod tools;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -42,9 +43,19 @@ enum Chore {
     Tidy,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
     let root = root();
-    match Cli::parse().chore {
+    match chore {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Crds { check } => crds::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
