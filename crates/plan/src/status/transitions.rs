@@ -86,8 +86,12 @@ fn changed(before: Option<&Condition>, after: &Condition) -> Option<Event> {
         format!("{}: {}: {}", after.kind, after.reason, after.message)
     };
     let event = Event::new(EventReason::ConditionChanged, note);
-    // That a pool has a fixed size is no bad state.
-    let bad = after.status == False && !matches!(after.reason, Reason::AutoscalingDisabled)
+    // That a pool has a fixed size, or is not being deleted, is no bad state.
+    let bad = after.status == False
+        && !matches!(
+            after.reason,
+            Reason::AutoscalingDisabled | Reason::NotDeleting
+        )
         || after.reason == Reason::DeletionPolicyUnresolved;
     if bad {
         return Some(event.warning());

@@ -260,3 +260,20 @@ fn an_unreadable_record_stops_everything() {
     lab.world.record = RecordRead::Failed("timeout".to_owned());
     assert_eq!(lab.gate().next, Next::Rest);
 }
+
+#[test]
+fn a_new_pool_on_its_way_to_ready_warns_of_nothing() {
+    let mut lab = Lab::new(world());
+    lab.settle();
+    lab.cloud.tick();
+    lab.run_for(120);
+    assert_eq!(
+        lab.condition(ConditionType::Ready),
+        Some((True, Reason::Ready))
+    );
+    assert!(
+        !lab.events.contains(&EventReason::ConditionChanged),
+        "{:?}",
+        lab.events
+    );
+}
