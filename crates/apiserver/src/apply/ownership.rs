@@ -54,7 +54,7 @@ impl Change<'_> {
         };
         managed.owners.insert(self.applier.clone(), entry);
         if let Some(last) = last.filter(|last| !last.fields.is_empty()) {
-            merged = prune(merged, &managed, &last.fields, root);
+            merged = prune(merged, &managed, self.applier, &last.fields, root);
         }
         if let Some(entry) = managed.owners.get_mut(self.applier) {
             entry.fields = owned;
@@ -68,21 +68,37 @@ impl Change<'_> {
 /// Takes out of a merged object what an applier owned and gave up, unless another owns it.
 ///
 /// What was never the applier's stays, even below an entry that it gave up.
-fn prune(merged: Value, managed: &Managed, last: &FieldSet, root: Option<&Node>) -> Value {
+fn prune(
+    merged: Value,
+    managed: &Managed,
+    applier: &Manager,
+    last: &FieldSet,
+    root: Option<&Node>,
+) -> Value {
     let without = |set: &FieldSet| walk::remove(merged.clone(), set, root);
     let named = |value: &Value| fields_of(value, root).with_named_fields(root);
     // Metadata as a whole is nobody's to give up: it names the object.
     let mut metadata = FieldSet::default();
     metadata.insert_path(&["f:metadata"]);
     let last = last.with_named_fields(root).difference(&metadata);
+    // Most applies give nothing up, and the applier's own entry shows that at once.
+    let mut given_up = last.clone();
+    let own_first = managed
+        .owners
+        .get(applier)
+        .into_iter()
+        .chain(managed.owners.values());
+    for owner in own_first {
+        given_up = given_up.difference(&owner.fields.with_named_fields(root));
+        if given_up.is_empty() {
+            return merged;
+        }
+    }
     let mut owned = FieldSet::default();
     for owner in managed.owners.values() {
         owned.absorb(owner.fields.clone());
     }
     let owned = owned.with_named_fields(root);
-    if last.difference(&owned).is_empty() {
-        return merged;
-    }
     let present = named(&merged);
     let pruned = without(&last);
     // What others own, or this configuration still sets, comes back.

@@ -27,7 +27,9 @@ pub(crate) fn normalize(value: Value) -> Value {
 
 /// A genuine server names several problems in no certain order.
 fn sort_causes(body: &mut Value) {
-    let causes = body.pointer_mut("/details/causes").and_then(Value::as_array_mut);
+    let causes = body
+        .pointer_mut("/details/causes")
+        .and_then(Value::as_array_mut);
     let Some(causes) = causes.filter(|causes| causes.len() > 1) else {
         return;
     };
