@@ -90,7 +90,10 @@ fn example(schema: &Value) -> Value {
             Some("duration") => json!("1m"),
             Some("byte") => json!("aGk="),
             Some("cidr") => json!("10.0.0.0/8"),
-            _ => json!("a".repeat(schema["minLength"].as_u64().unwrap_or(1).max(1) as usize)),
+            _ => {
+                let least = schema["minLength"].as_u64().unwrap_or(1).max(1);
+                json!("a".repeat(usize::try_from(least).unwrap()))
+            }
         },
         Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
         Some("boolean") => json!(true),

@@ -7,6 +7,7 @@
 //! their definition writes them.
 
 mod operations;
+mod parameters;
 mod schemas;
 
 use serde_json::{Map, Value, json};
@@ -44,12 +45,18 @@ pub fn document(group: &str, version: &str, kinds: &[KindSchema<'_>]) -> Value {
     let mut components = schemas::Components::new(group, version);
     let mut paths = Map::new();
     for kind in kinds {
-        let name = components.add_kind(kind);
-        operations::add_paths(&mut paths, group, version, kind, &name);
+        let (name, list) = components.add_kind(kind);
+        operations::add_paths(&mut paths, group, version, kind, &name, &list);
     }
+    let custom = kinds.iter().any(|kind| kind.custom.is_some());
+    let (title, edition) = if custom {
+        ("Kubernetes CRD Swagger", "v0.1.0")
+    } else {
+        ("Kubernetes", "unversioned")
+    };
     json!({
         "openapi": "3.0.0",
-        "info": { "title": "Kubernetes", "version": "unversioned" },
+        "info": { "title": title, "version": edition },
         "paths": paths,
         "components": { "schemas": components.finish() },
     })

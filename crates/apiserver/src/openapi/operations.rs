@@ -1,17 +1,18 @@
-//! The paths of a document: what can be done with a kind, and which query parameters that takes.
+//! The paths of a document: what can be done with a kind.
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::reference;
-use super::{KindSchema, prefix};
+use super::schemas::{SCALE, reference};
+use super::{KindSchema, parameters, prefix};
 
-/// Adds the paths of a kind.
+/// Adds the paths of a kind; `schema` and `list` name its schemas.
 pub(super) fn add_paths(
     paths: &mut Map<String, Value>,
     group: &str,
     version: &str,
     kind: &KindSchema<'_>,
     schema: &str,
+    list: &str,
 ) {
     let root = prefix(group, version);
     let scope = if kind.namespaced {
@@ -25,23 +26,9 @@ pub(super) fn add_paths(
         version,
         kind,
         schema,
+        list,
     };
-    let has = |verb: &str| kind.verbs.contains(&verb);
-    let mut many = Map::new();
-    if has("list") {
-        many.insert("get".to_owned(), build.operation("list", "list", None));
-    }
-    if has("create") {
-        many.insert(
-            "post".to_owned(),
-            build.operation("create", "post", Some("*/*")),
-        );
-    }
-    if has("deletecollection") {
-        let operation = build.operation("deleteCollection", "deletecollection", Some("*/*"));
-        many.insert("delete".to_owned(), operation);
-    }
-    build.insert(paths, &collection, many, false);
+    build.insert(paths, &collection, build.collection(), false);
     build.insert(
         paths,
         &format!("{collection}/{{name}}"),
@@ -52,11 +39,17 @@ pub(super) fn add_paths(
         let path = format!("{collection}/{{name}}/{subresource}");
         build.insert(paths, &path, build.object(subresource), true);
     }
-    if kind.namespaced && has("list") {
+    if kind.namespaced && build.serves("list") {
+        let id = format!("list{}{}ForAllNamespaces", build.group_version(), kind.kind);
+        let operation = build.operation(&id, "list", "");
         let mut all = Map::new();
+        all.insert("get".to_owned(), operation);
+        if let Some(get) = all.get_mut("get").and_then(Value::as_object_mut) {
+            get.remove("parameters");
+        }
         all.insert(
-            "get".to_owned(),
-            build.operation("listForAllNamespaces", "list", None),
+            "parameters".to_owned(),
+            parameters::of_all_namespaces().into(),
         );
         paths.insert(format!("{root}/{}", kind.plural), Value::Object(all));
     }
@@ -67,114 +60,152 @@ struct Build<'a> {
     version: &'a str,
     kind: &'a KindSchema<'a>,
     schema: &'a str,
+    list: &'a str,
 }
 
-const PATCHES: [&str; 4] = [
+/// Patch types that every kind takes, and the one that only built-in kinds take.
+const PATCHES: [&str; 3] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
 ];
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 impl Build<'_> {
-    fn object(&self, subresource: &str) -> Map<String, Value> {
-        let has = |verb: &str| self.kind.verbs.contains(&verb);
+    fn serves(&self, verb: &str) -> bool {
+        self.kind.verbs.contains(&verb)
+    }
+
+    /// Group and version inside an operation's name, for example `CoordinationV1`.
+    fn group_version(&self) -> String {
+        let group = match self.group {
+            "" => "core",
+            group if self.kind.custom.is_some() => group,
+            group => group.split('.').next().unwrap_or(group),
+        };
+        let parts = group.split(['.', '-']).chain([self.version]);
+        parts.map(capital).collect()
+    }
+
+    fn id(&self, verb: &str, subresource: &str) -> String {
+        let scope = if self.kind.namespaced {
+            "Namespaced"
+        } else {
+            ""
+        };
+        let kind = self.kind.kind;
+        format!(
+            "{verb}{}{scope}{kind}{}",
+            self.group_version(),
+            capital(subresource)
+        )
+    }
+
+    fn collection(&self) -> Map<String, Value> {
         let mut out = Map::new();
-        let id = |verb: &str| format!("{verb}{}", capital(subresource));
-        if has("get") {
-            out.insert("get".to_owned(), self.operation(&id("read"), "get", None));
+        if self.serves("list") {
+            let operation = self.operation(&self.id("list", ""), "list", "");
+            out.insert("get".to_owned(), operation);
         }
-        if has("update") {
+        if self.serves("create") {
             out.insert(
-                "put".to_owned(),
-                self.operation(&id("replace"), "put", Some("*/*")),
+                "post".to_owned(),
+                self.operation(&self.id("create", ""), "post", ""),
             );
         }
-        if has("patch") {
-            out.insert(
-                "patch".to_owned(),
-                self.operation(&id("patch"), "patch", Some("patch")),
-            );
-        }
-        if has("delete") && subresource.is_empty() {
+        if self.serves("deletecollection") {
+            let scope = if self.kind.namespaced {
+                "Namespaced"
+            } else {
+                ""
+            };
+            let kind = self.kind.kind;
+            let id = format!("delete{}Collection{scope}{kind}", self.group_version());
             out.insert(
                 "delete".to_owned(),
-                self.operation("delete", "delete", Some("*/*")),
+                self.operation(&id, "deletecollection", ""),
             );
         }
         out
     }
 
-    fn operation(&self, id: &str, action: &str, body: Option<&str>) -> Value {
-        let kind = self.kind.kind;
-        let mut out = json!({
-            "operationId": format!("{id}{}{}{kind}", capital(&self.version.replace('.', "")),
-                if self.kind.namespaced { "Namespaced" } else { "" }),
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind":
-                { "group": self.group, "version": self.version, "kind": kind },
-            "responses": { "200": {
-                "description": "OK",
-                "content": { "application/json": { "schema": reference(self.schema) } },
-            } },
-        });
-        let mut parameters = Vec::new();
-        if matches!(
-            action,
-            "post" | "put" | "patch" | "delete" | "deletecollection"
-        ) {
-            parameters.push(query(
-                "dryRun",
-                "string",
-                "`All` checks everything and stores nothing.",
-            ));
-        }
-        if matches!(action, "post" | "put" | "patch") {
-            parameters.push(query("fieldManager", "string", "Who makes the change."));
-            let text = "Ignore, Warn or Strict: what happens to unknown and duplicate fields.";
-            parameters.push(query("fieldValidation", "string", text));
-        }
-        if action == "patch" {
-            let text = "Takes over fields of other managers; for apply only.";
-            parameters.push(query("force", "boolean", text));
-        }
-        if action == "list" {
-            for name in [
-                "labelSelector",
-                "fieldSelector",
-                "continue",
-                "resourceVersion",
-            ] {
-                parameters.push(query(name, "string", "Narrows or pages the list."));
+    fn object(&self, subresource: &str) -> Map<String, Value> {
+        let mut out = Map::new();
+        let mut add = |method: &str, verb: &str, id: &str, action: &str| {
+            if self.serves(verb) {
+                let operation = self.operation(&self.id(id, subresource), action, subresource);
+                out.insert(method.to_owned(), operation);
             }
-            parameters.push(query("limit", "integer", "Most objects of one page."));
-            parameters.push(query(
-                "watch",
-                "boolean",
-                "Streams changes instead of a list.",
-            ));
-        }
-        out["parameters"] = Value::Array(parameters);
-        if let Some(body) = body {
-            out["requestBody"] = self.body(action, body);
+        };
+        add("get", "get", "read", "get");
+        add("put", "update", "replace", "put");
+        add("patch", "patch", "patch", "patch");
+        if subresource.is_empty() {
+            add("delete", "delete", "delete", "delete");
         }
         out
     }
 
-    fn body(&self, action: &str, body: &str) -> Value {
-        let mut content = Map::new();
-        if body == "patch" {
-            let strategic = usize::from(self.kind.custom.is_some());
-            let patch = json!({ "schema": { "type": "object" } });
-            for media in PATCHES.iter().take(PATCHES.len() - strategic) {
-                content.insert((*media).to_owned(), patch.clone());
-            }
-        } else if action.starts_with("delete") {
-            content.insert(body.to_owned(), json!({ "schema": { "type": "object" } }));
+    fn operation(&self, id: &str, action: &str, subresource: &str) -> Value {
+        let scale = subresource == "scale";
+        let answer = match action {
+            "list" => self.list,
+            _ if scale => SCALE,
+            _ => self.schema,
+        };
+        let kind = if scale && self.kind.custom.is_none() {
+            json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" })
         } else {
-            content.insert(body.to_owned(), json!({ "schema": reference(self.schema) }));
+            json!({ "group": self.group, "version": self.version, "kind": self.kind.kind })
+        };
+        let mut out = json!({
+            "operationId": id,
+            "parameters": parameters::of_action(action),
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": kind,
+            "responses": { "200": {
+                "description": "OK",
+                "content": { "application/json": { "schema": reference(answer) } },
+            } },
+        });
+        if let Some(body) = self.body(action, answer) {
+            out["requestBody"] = body;
         }
-        json!({ "content": content, "required": body != "*/*" || !action.starts_with("delete") })
+        out
+    }
+
+    fn body(&self, action: &str, schema: &str) -> Option<Value> {
+        let object = json!({ "schema": { "type": "object" } });
+        let mut content = Map::new();
+        match action {
+            "patch" => {
+                let strategic = self.kind.custom.is_none().then_some(STRATEGIC);
+                for media in PATCHES.into_iter().chain(strategic) {
+                    content.insert(media.to_owned(), object.clone());
+                }
+            }
+            "post" | "put" | "delete" => {
+                let schema = match action {
+                    "delete" => object,
+                    _ => json!({ "schema": reference(schema) }),
+                };
+                let custom = ["application/json", "application/yaml"].as_slice();
+                let media = if self.kind.custom.is_some() {
+                    custom
+                } else {
+                    &["*/*"]
+                };
+                for media in media {
+                    content.insert((*media).to_owned(), schema.clone());
+                }
+            }
+            _ => return None,
+        }
+        let mut body = json!({ "content": content });
+        if action != "delete" {
+            body["required"] = json!(true);
+        }
+        Some(body)
     }
 
     fn insert(
@@ -187,36 +218,10 @@ impl Build<'_> {
         if operations.is_empty() {
             return;
         }
-        let mut parameters = Vec::new();
-        if named {
-            let text = format!("name of the {}", self.kind.kind);
-            parameters.push(in_path("name", &text));
-        }
-        if self.kind.namespaced {
-            parameters.push(in_path("namespace", "namespace of the object"));
-        }
-        operations.insert("parameters".to_owned(), Value::Array(parameters));
+        let shared = parameters::of_path(self.kind.kind, named, self.kind.namespaced);
+        operations.insert("parameters".to_owned(), shared.into());
         paths.insert(path.to_owned(), Value::Object(operations));
     }
-}
-
-fn query(name: &str, kind: &str, description: &str) -> Value {
-    json!({
-        "name": name,
-        "in": "query",
-        "description": description,
-        "schema": { "type": kind, "uniqueItems": true },
-    })
-}
-
-fn in_path(name: &str, description: &str) -> Value {
-    json!({
-        "name": name,
-        "in": "path",
-        "description": description,
-        "required": true,
-        "schema": { "type": "string", "uniqueItems": true },
-    })
 }
 
 fn capital(text: &str) -> String {

@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 use super::KindSchema;
 use crate::schema::builtin;
 
+/// The scale of any kind.
+pub(super) const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
 /// Collects named schemas and what they refer to.
@@ -27,41 +30,43 @@ impl<'a> Components<'a> {
         }
     }
 
-    /// Adds a kind and its list; returns the schema's name.
-    pub(super) fn add_kind(&mut self, kind: &KindSchema<'_>) -> String {
+    /// Adds a kind and its list; returns the names of their schemas.
+    pub(super) fn add_kind(&mut self, kind: &KindSchema<'_>) -> (String, String) {
         let published = builtin::definition_name(self.group, self.version, kind.kind);
         let name = match (kind.custom, published) {
             (None, Some(name)) => name.to_owned(),
             _ => custom_name(self.group, self.version, kind.kind),
         };
-        let schema = match kind.custom {
-            Some(schema) => self.custom(schema),
-            None => match published.and_then(builtin::definition) {
-                Some(schema) => self.referring(schema),
-                None => self.custom(&json!({ "type": "object" })),
-            },
+        let schema = match (kind.custom, published.and_then(builtin::definition)) {
+            (Some(schema), _) => self.custom(schema),
+            (None, Some(schema)) => self.referring(schema),
+            (None, None) => self.custom(&json!({ "type": "object" })),
         };
         self.insert(&name, schema, kind.kind);
-        if !kind.list_kind.is_empty() {
-            self.add_list(kind, &name);
+        if kind.subresources.contains(&"scale") {
+            self.pending.insert(SCALE.to_owned());
         }
-        name
+        if kind.list_kind.is_empty() {
+            return (name.clone(), name);
+        }
+        let list = self.add_list(kind, &name);
+        (name, list)
     }
 
-    fn add_list(&mut self, kind: &KindSchema<'_>, name: &str) {
+    fn add_list(&mut self, kind: &KindSchema<'_>, name: &str) -> String {
         self.pending.insert(LIST_META.to_owned());
         let schema = json!({
             "description": format!("{} is a list of {}", kind.list_kind, kind.kind),
             "type": "object",
             "required": ["items"],
             "properties": {
-                "apiVersion": api_version(),
+                "apiVersion": api_version("APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values."),
                 "kind": kind_name(),
-                "metadata": all_of(LIST_META, "Standard list metadata."),
+                "metadata": all_of(LIST_META, &format!("Standard list metadata. {CONVENTIONS}#types-kinds")),
                 "items": {
-                    "description": format!("List of {}.", kind.plural),
+                    "description": format!("List of {}. {CONVENTIONS}", kind.plural),
                     "type": "array",
-                    "items": { "allOf": [reference(name)], "default": {} },
+                    "items": reference(name),
                 },
             },
         });
@@ -70,6 +75,7 @@ impl<'a> Components<'a> {
             None => custom_name(self.group, self.version, kind.list_kind),
         };
         self.insert(&list_name, schema, kind.list_kind);
+        list_name
     }
 
     fn insert(&mut self, name: &str, mut schema: Value, kind: &str) {
@@ -78,22 +84,26 @@ impl<'a> Components<'a> {
         self.out.insert(name.to_owned(), schema);
     }
 
-    /// A custom kind's schema with the fields that every object has.
+    /// A custom kind's schema with the fields that every object has, also where it embeds others.
     fn custom(&mut self, schema: &Value) -> Value {
-        let mut schema = schema.clone();
-        if !schema.is_object() {
-            schema = json!({ "type": "object" });
-        }
-        strip_rules(&mut schema);
-        self.pending.insert(builtin::OBJECT_META.to_owned());
-        let metadata = all_of(builtin::OBJECT_META, "Standard object's metadata.");
-        if !schema["properties"].is_object() {
+        let mut schema = if schema.is_object() {
+            schema.clone()
+        } else {
+            json!({ "type": "object" })
+        };
+        if schema
+            .get("properties")
+            .is_none_or(|properties| !properties.is_object())
+        {
             schema["properties"] = json!({});
-            schema["x-kubernetes-preserve-unknown-fields"] = json!(true);
         }
-        schema["properties"]["apiVersion"] = api_version();
+        self.pending.insert(builtin::OBJECT_META.to_owned());
+        embed(&mut schema);
+        schema["properties"]["apiVersion"] = api_version(
+            "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values.",
+        );
         schema["properties"]["kind"] = kind_name();
-        schema["properties"]["metadata"] = metadata;
+        schema["properties"]["metadata"] = object_metadata();
         schema
     }
 
@@ -162,33 +172,59 @@ fn custom_name(group: &str, version: &str, kind: &str) -> String {
     parts.join(".")
 }
 
-/// Defaults stay out, and so do rules, which clients can't evaluate.
-fn strip_rules(schema: &mut Value) {
+/// Gives embedded objects the fields that every object has.
+fn embed(schema: &mut Value) {
+    let embedded = schema.get("x-kubernetes-embedded-resource") == Some(&json!(true));
     match schema {
-        Value::Object(map) => {
-            if map
-                .get("x-kubernetes-validations")
-                .is_some_and(Value::is_array)
-            {
-                map.remove("x-kubernetes-validations");
-            }
-            map.values_mut().for_each(strip_rules);
-        }
-        Value::Array(list) => list.iter_mut().for_each(strip_rules),
+        Value::Object(map) => map.values_mut().for_each(embed),
+        Value::Array(list) => list.iter_mut().for_each(embed),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+    if !embedded {
+        return;
+    }
+    if schema
+        .get("properties")
+        .is_none_or(|properties| !properties.is_object())
+    {
+        schema["properties"] = json!({});
+    }
+    schema["properties"]["apiVersion"] =
+        api_version("apiVersion defines the versioned schema of this representation of an object.");
+    schema["properties"]["kind"] = json!({
+        "description": format!("kind is a string value representing the type of this object. In CamelCase. {CONVENTIONS}#types-kinds"),
+        "type": "string",
+    });
+    schema["properties"]["metadata"] = object_metadata();
+    let required = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let missing = ["kind", "apiVersion"].into_iter().map(Value::from);
+    let missing = missing
+        .filter(|name| !required.contains(name))
+        .collect::<Vec<_>>();
+    schema["required"] = required.iter().cloned().chain(missing).collect();
 }
 
-fn api_version() -> Value {
-    json!({
-        "description": "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-        "type": "string",
-    })
+/// Where the conventions behind the standard fields are written down.
+const CONVENTIONS: &str = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+
+fn object_metadata() -> Value {
+    all_of(
+        builtin::OBJECT_META,
+        &format!("Standard object's metadata. {CONVENTIONS}#metadata"),
+    )
+}
+
+fn api_version(what: &str) -> Value {
+    json!({ "description": format!("{what} {CONVENTIONS}#resources"), "type": "string" })
 }
 
 fn kind_name() -> Value {
     json!({
-        "description": "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+        "description": format!("Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. {CONVENTIONS}#types-kinds"),
         "type": "string",
     })
 }

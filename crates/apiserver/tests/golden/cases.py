@@ -384,3 +384,13 @@ TABLE = [
         {"name": "W", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"None\")].status"}, {"name": "X", "type": "string", "jsonPath": ".status.none[?(@.type==\"None\")].status"}],
      "object": {"metadata": {"labels": {"a.b/c": "label"}}, "spec": {"s": "x", "l": ["a", "b", "c"], "o": {"a": "1", "b": "2"}, "nums": [3, 4]}, "status": {"conditions": [{"type": "Ready", "status": "True", "n": 1}, {"type": "Other", "status": "False", "n": 2, "zz": True}]}}},
 ]
+
+OPENAPI = rules(
+    obj({
+        "spec": obj({"s": {**STRING, "description": "a text", "pattern": "^a"}, "i": {**INT, "default": 1, "minimum": 0}, "d": {"type": "string", "default": "x"}, "n": {**STRING, "nullable": True}, "io": {"x-kubernetes-int-or-string": True, "anyOf": [INT, STRING]},
+                     "any": ANY, "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "emb": {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+                     "l": PORTS, "m": {"type": "object", "additionalProperties": INT}, "one": {**obj({"a": STRING, "b": STRING}), "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, "e": {**STRING, "enum": ["a", "b"]}}, required=["s"], description="what is wanted"),
+        "status": obj({"n": INT}),
+    }, description="a thing", required=["spec"]),
+    {"rule": "self.metadata.name != ''", "message": "m"},
+)

@@ -363,8 +363,23 @@ def record_core_table(server):
     return out
 
 
-# The first four need the CRD server, the others a core API, too.
-TOPICS = ["validation", "definition", "apply", "table", "strategic", "core", "core_table"]
+def record_openapi(server):
+    crd = definition(4000, cases.OPENAPI, extra={"subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.i", "statusReplicasPath": ".status.n"}}})
+    crd["spec"]["scope"] = "Namespaced"
+    refused = establish(server, crd)
+    if refused:
+        raise SystemExit(refused["message"])
+    for _ in range(100):
+        status, document, _ = server.call("GET", "/openapi/v3/apis/golden.example.com/v1")
+        if status == 200 and any("T4000" in name for name in document["components"]["schemas"]):
+            break
+        time.sleep(0.1)
+    drop(server, crd)
+    return [{"schema": cases.OPENAPI, "document": document}]
+
+
+# The first five need the CRD server, the others a core API, too.
+TOPICS = ["validation", "definition", "apply", "table", "openapi", "strategic", "core", "core_table"]
 
 
 def main():
