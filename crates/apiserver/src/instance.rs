@@ -132,7 +132,11 @@ impl Instance {
 
     /// Reads the definitions again.
     pub(crate) fn reload_registry(&self) {
-        let mut registry = self.inner.registry.write().expect("no holder of this lock panics");
+        let mut registry = self
+            .inner
+            .registry
+            .write()
+            .expect("no holder of this lock panics");
         let stored = self.inner.space.list(CRD_SHELF, None).records;
         *registry = Arc::new(Registry::new(&registry, &stored));
     }

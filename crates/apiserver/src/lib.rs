@@ -48,5 +48,7 @@ pub mod table;
 pub use clock::{Clock, SystemClock, TokioClock};
 pub use instance::Instance;
 pub use journal::{Journal, WriteRequest};
-pub use server::{ApiServer, BuildError, Builder, CredentialError, RemoveError, ServeError, Serving};
+pub use server::{
+    ApiServer, BuildError, Builder, CredentialError, RemoveError, ServeError, Serving,
+};
 pub use store::StoreError;

@@ -127,7 +127,10 @@ impl World {
         let now = known(after);
         let before = self.model.get(name).cloned().expect("the model knows it");
         if expected == before {
-            assert_eq!(now, before, "a write without effect makes no revision: {after:#?}");
+            assert_eq!(
+                now, before,
+                "a write without effect makes no revision: {after:#?}"
+            );
             return;
         }
         assert_eq!(

@@ -27,7 +27,14 @@ impl Collector {
     pub(super) fn learn(&mut self, shelf: &str, place: &(String, String), record: &Record) {
         let uid = record.uid.to_string();
         let (namespace, name) = place.clone();
-        self.keys.insert(uid.clone(), Key { shelf: shelf.into(), namespace, name });
+        self.keys.insert(
+            uid.clone(),
+            Key {
+                shelf: shelf.into(),
+                namespace,
+                name,
+            },
+        );
         self.own(&uid, record.owners.to_vec());
     }
 
@@ -81,7 +88,11 @@ impl Collector {
         }
         let record = &event.record;
         let had = self.owners.get(&uid).cloned().unwrap_or_default();
-        self.learn(shelf, &(event.namespace.to_string(), event.name.to_string()), record);
+        self.learn(
+            shelf,
+            &(event.namespace.to_string(), event.name.to_string()),
+            record,
+        );
         if (record.deleting && record.held) || *record.owners != *had {
             self.due.insert(uid);
         } else if record.deleting {

@@ -47,9 +47,15 @@ impl Registry {
         let mut custom: Vec<Arc<Kind>> = sources.values().flatten().cloned().collect();
         custom.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
         kinds.extend(custom);
-        let by_path =
-            kinds.iter().map(|k| ((k.group.clone(), k.plural.clone()), k.clone())).collect();
-        Self { kinds, by_path, sources }
+        let by_path = kinds
+            .iter()
+            .map(|k| ((k.group.clone(), k.plural.clone()), k.clone()))
+            .collect();
+        Self {
+            kinds,
+            by_path,
+            sources,
+        }
     }
 
     /// All kinds: built in first, then by group.

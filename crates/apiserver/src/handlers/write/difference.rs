@@ -85,7 +85,9 @@ pub(super) fn same(old: &Value, new: &Value) -> bool {
     if old == new {
         return true;
     }
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return false };
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return false;
+    };
     // Most changes show outside the metadata, where comparing needs no copy.
     if !equal_but(old, new, "metadata") {
         return false;
@@ -107,7 +109,9 @@ pub(super) fn same(old: &Value, new: &Value) -> bool {
 fn equal_but(one: &Map<String, Value>, other: &Map<String, Value>, field: &str) -> bool {
     let others = |map: &Map<String, Value>| map.len() - usize::from(map.contains_key(field));
     others(one) == others(other)
-        && one.iter().all(|(name, value)| name == field || other.get(name) == Some(value))
+        && one
+            .iter()
+            .all(|(name, value)| name == field || other.get(name) == Some(value))
 }
 
 /// Whether nothing holds an object that is being deleted.

@@ -123,7 +123,11 @@ impl<'a> Writing<'a> {
         self.prepare_create(&mut new)?;
         for _ in 0..NAME_TRIES {
             let key = Instance::key(kind, namespace, object::name(&new));
-            let attempt = if generated { new.clone() } else { std::mem::take(&mut new) };
+            let attempt = if generated {
+                new.clone()
+            } else {
+                std::mem::take(&mut new)
+            };
             let outcome = self.commit(&key, Expect::Absent, Some(attempt)).await;
             match outcome {
                 Ok(record) => return Ok(record),
