@@ -50,7 +50,17 @@ pub(super) fn only_subresource(
                 .unwrap_or(json!([]));
             child_mut(&mut kept, "status").insert("conditions".into(), conditions);
         }
-        _ => copy_field(&new, &mut kept, "status"),
+        _ => {
+            copy_field(&new, &mut kept, "status");
+            // A kubelet labels its node along with the status; custom kinds have no such way.
+            let fixed = matches!(
+                behaviour,
+                Behaviour::Custom | Behaviour::CustomResourceDefinition
+            );
+            if !fixed {
+                copy_field(&new, &mut kept, "metadata");
+            }
+        }
     }
     if let Some(fields) = at(&new, &["metadata", "managedFields"]) {
         meta_mut(&mut kept).insert("managedFields".into(), fields.clone());
