@@ -49,14 +49,14 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Opens the instance of a space, with its system namespaces.
+    /// Opens the instance of a space.
     pub(crate) fn open(
         name: &str,
         space: Arc<Space>,
         writer: Arc<StoreWriter>,
         clock: Arc<dyn Clock>,
         ids: Arc<Ids>,
-    ) -> Result<Self, CommitError> {
+    ) -> Self {
         let instance = Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
@@ -69,10 +69,14 @@ impl Instance {
             }),
         };
         instance.reload_registry();
-        for namespace in NAMESPACES {
-            instance.make_namespace(namespace)?;
-        }
-        Ok(instance)
+        instance
+    }
+
+    /// Makes the system namespaces that are missing.
+    pub(crate) fn make_namespaces(&self) -> Result<(), CommitError> {
+        NAMESPACES
+            .iter()
+            .try_for_each(|namespace| self.make_namespace(namespace))
     }
 
     fn make_namespace(&self, name: &str) -> Result<(), CommitError> {

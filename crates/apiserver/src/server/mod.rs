@@ -16,7 +16,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::ids::Ids;
 use crate::instance::Instance;
 use crate::lifecycle;
-use crate::store::{Store, StoreError};
+use crate::store::{CommitError, Store, StoreError};
 use authority::Authority;
 
 /// The name of the management instance.
@@ -111,10 +111,11 @@ impl Builder {
                 authority,
             }),
         };
-        for name in server.inner.store.space_names() {
-            server.open(&name)?;
+        let names = server.inner.store.space_names();
+        for name in names.iter().map(String::as_str).chain([MANAGEMENT]) {
+            let (_, outcome) = server.open(name);
+            outcome.map_err(|error| BuildError::FirstWrite(error.to_string()))?;
         }
-        server.open(MANAGEMENT)?;
         Ok(server)
     }
 }
@@ -158,8 +159,12 @@ impl ApiServer {
     /// The isolated API of this name, made when absent. A name has the form `NAMESPACE/NAME`; it
     /// is served at `/clusters/NAMESPACE/NAME`.
     pub fn instance(&self, name: &str) -> Instance {
-        self.open(name)
-            .expect("a store that was built takes the four namespaces of an instance")
+        let (instance, outcome) = self.open(name);
+        if let Err(error) = outcome {
+            // Reads still work; the next opening makes what is missing.
+            tracing::error!(%error, instance = name, "the system namespaces could not be made");
+        }
+        instance
     }
 
     /// The instance of this name, if it was ever made.
@@ -192,19 +197,19 @@ impl ApiServer {
             .expect("no holder of this lock panics")
     }
 
-    fn open(&self, name: &str) -> Result<Instance, BuildError> {
+    fn open(&self, name: &str) -> (Instance, Result<(), CommitError>) {
         let mut instances = self.instances();
         if let Some(instance) = instances.get(name) {
-            return Ok(instance.clone());
+            return (instance.clone(), Ok(()));
         }
         let inner = &self.inner;
         let (space, writer) = (inner.store.space(name), inner.store.writer());
         let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
-        let instance = Instance::open(name, space, writer, clock, ids)
-            .map_err(|error| BuildError::FirstWrite(error.to_string()))?;
+        let instance = Instance::open(name, space, writer, clock, ids);
+        let outcome = instance.make_namespaces();
         lifecycle::spawn(&instance);
         instances.insert(name.to_owned(), instance.clone());
-        Ok(instance)
+        (instance, outcome)
     }
 
     /// Serves every instance over TLS. Only loopback addresses are taken; port 0 takes a free one.
