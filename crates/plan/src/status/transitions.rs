@@ -13,19 +13,22 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
     let ran = draft
         .goal()
         .is_some_and(|goal| matches!(goal.operation, Operation::Apply | Operation::Destroy));
-    let events: Vec<Event> = draft
-        .conditions
-        .transitions()
-        .into_iter()
-        .filter_map(|(before, after)| event(before, after, ran))
-        .collect();
-    // What made the pass take its course comes first.
-    let (causes, effects): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|event| {
-        matches!(
-            event.reason,
-            EventReason::Paused | EventReason::Resumed | EventReason::DeletionStarted
-        )
-    });
+    // What the gate found made the pass take its course, so it is told first.
+    let mut causes = Vec::new();
+    let mut effects = Vec::new();
+    for (before, after) in draft.conditions.transitions() {
+        let Some(event) = event(before, after, ran) else {
+            continue;
+        };
+        match after.kind {
+            ConditionType::Paused
+            | ConditionType::Deleting
+            | ConditionType::DependenciesReady
+            | ConditionType::IdentityAllowed
+            | ConditionType::AutoscalingActive => causes.push(event),
+            _ => effects.push(event),
+        }
+    }
     draft.events.splice(0..0, causes);
     draft.events.extend(effects);
 }
@@ -45,7 +48,9 @@ fn event(before: Option<&Condition>, after: &Condition, ran: bool) -> Option<Eve
         ConditionType::Deleting if moved && after.status == True => {
             named(EventReason::DeletionStarted)
         }
-        ConditionType::Deleting => changed(before, after),
+        ConditionType::Deleting if after.reason == Reason::DeletionPolicyUnresolved => {
+            changed(before, after)
+        }
         ConditionType::DriftDetected => drift(was, after, moved),
         ConditionType::InfrastructureHealthy => health(was, after, moved),
         ConditionType::IdentityAllowed if moved && after.status == False => {
@@ -70,7 +75,8 @@ fn event(before: Option<&Condition>, after: &Condition, ran: bool) -> Option<Eve
         | ConditionType::RestoreJobSucceeded
         | ConditionType::AutoscalingActive => changed(before, after),
         // A summary repeats what its inputs said; the others never turn bad.
-        ConditionType::Ready
+        ConditionType::Deleting
+        | ConditionType::Ready
         | ConditionType::InputsApplied
         | ConditionType::CredentialsMirrored
         | ConditionType::RunnerRBACReady => None,

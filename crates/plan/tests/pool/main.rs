@@ -26,6 +26,7 @@ mod admission;
 mod autoscaling;
 mod deletion;
 mod drift;
+mod events;
 mod gates;
 mod hash;
 mod identity;
