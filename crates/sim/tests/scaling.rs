@@ -285,3 +285,43 @@ async fn a_spot_notice_brings_the_replacement_before_the_end() {
     assert_eq!(left.len(), 2);
     assert!(!left.iter().any(|instance| instance.id == victim.id));
 }
+
+#[tokio::test(start_paused = true)]
+async fn capacity_and_quota_come_back_when_instances_end_or_stop() {
+    let client = demo();
+    let world = client.sim.world();
+    for zone in ["us-east-1a", "us-east-1b", "us-east-1c"] {
+        world.set_capacity(zone, "m6i.large", Some(1));
+    }
+    world.set_vcpu_quota(DEMO_ACCOUNT, "us-east-1", Some(6), None);
+    client.create_group("pool", "3").await;
+    client.pass(30).await;
+    assert_eq!(client.live("pool"), 3);
+    for size in ["0", "3"] {
+        update(&client, &[("MinSize", size), ("MaxSize", size)])
+            .await
+            .ok();
+        client.pass(120).await;
+    }
+    assert_eq!(client.live("pool"), 3);
+    let failed = activities(&client).await.all("StatusCode");
+    assert!(!failed.contains(&"Failed".to_owned()), "{failed:?}");
+    let stopped = world.live_instances("pool")[0].clone();
+    world.stop_instance(&stopped.id);
+    client.pass(120).await;
+    let zones = by_zone(&client, "pool");
+    assert_eq!(zones[&stopped.zone], 1, "its replacement took its place");
+}
+
+#[tokio::test]
+async fn a_large_group_shrinks_quickly() {
+    let client = support::immediate();
+    client.create_group("pool", "600").await;
+    assert_eq!(client.live("pool"), 600);
+    let begin = std::time::Instant::now();
+    update(&client, &[("MinSize", "0"), ("MaxSize", "0")])
+        .await
+        .ok();
+    assert_eq!(client.live("pool"), 0);
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}

@@ -3,6 +3,8 @@
 //! Launches come first and terminations after, so a replacement exists before what it replaces
 //! goes. Each turn says when the next one is needed; nothing polls.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{
@@ -264,14 +266,10 @@ impl Turn<'_> {
     /// AWS's choice at scale-in: marked members first, then by the group's termination policy.
     /// The default one takes the fullest zone, then the oldest template, then the oldest member.
     fn victim(&self) -> Option<Name> {
-        let in_zone = |zone: &Name| {
-            count(
-                self.group
-                    .members
-                    .values()
-                    .filter(|m| m.counts() && m.zone == *zone),
-            )
-        };
+        let mut in_zone: BTreeMap<&Name, u32> = BTreeMap::new();
+        for member in self.group.members.values().filter(|m| m.counts()) {
+            *in_zone.entry(&member.zone).or_default() += 1;
+        }
         let policy = self
             .group
             .termination_policies
@@ -279,7 +277,7 @@ impl Turn<'_> {
             .map_or("Default", String::as_str);
         let rank = |member: &Member| {
             let age = member.launched.as_millisecond();
-            let fullness = u32::MAX - in_zone(&member.zone);
+            let fullness = u32::MAX - in_zone[&member.zone];
             let current = member
                 .template
                 .as_ref()
