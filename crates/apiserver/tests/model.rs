@@ -104,7 +104,7 @@ impl World {
                 .api
                 .replace(&name, &PostParams::default(), &map)
                 .await
-                .unwrap_err();
+                .expect_err("it is not there");
             return assert_eq!(code(error), 404);
         };
         let mut map = self.api.get(&name).await.expect("the model knows it");

@@ -31,17 +31,13 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// The filter of a list, watch or collection delete. A name in the path counts as a field.
+    /// The filter of a list, watch or collection delete.
     pub(crate) fn of(call: &Call) -> Outcome<Self> {
-        let mut fields = call.options.field_selector.clone();
-        if let Some(name) = &call.target.name {
-            fields = format!("metadata.name={name}");
-        }
         Ok(Self {
             served: call.served.clone(),
             namespace: call.target.namespace.clone(),
             labels: LabelSelector::parse(&call.options.label_selector)?,
-            fields: FieldSelector::parse(&fields, &call.served)?,
+            fields: FieldSelector::parse(&call.options.field_selector, &call.served)?,
         })
     }
 

@@ -120,8 +120,8 @@ impl Verb {
     fn of(method: &Method, target: &Target, watch: bool) -> Option<Self> {
         let named = target.name.is_some();
         match (method.as_str(), named) {
-            ("GET" | "HEAD", true) if !watch => Some(Self::Get),
-            ("GET", true) => Some(Self::Watch),
+            // A watch of one object is a watch of its collection with a field selector.
+            ("GET" | "HEAD", true) => Some(Self::Get),
             ("GET" | "HEAD", false) => Some(if watch { Self::Watch } else { Self::List }),
             ("POST", _) => Some(Self::Create),
             ("PUT", true) => Some(Self::Update),

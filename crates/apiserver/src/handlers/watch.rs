@@ -297,7 +297,7 @@ impl Encoder {
     fn bookmark(&self, revision: u64, initial_end: bool) -> Bytes {
         let mut object = json!({
             "kind": self.served.kind.kind, "apiVersion": self.served.api_version(),
-            "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+            "metadata": {"resourceVersion": revision.to_string()},
         });
         if self.form == Form::Metadata {
             object["kind"] = "PartialObjectMetadata".into();

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
+};
 
 use super::{Key, Record};
 
@@ -220,10 +222,19 @@ fn corrupt(path: &Path, detail: impl std::fmt::Display) -> StoreError {
 }
 
 fn opening(path: &Path, error: DatabaseError) -> StoreError {
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
     match error {
         DatabaseError::DatabaseAlreadyOpen => StoreError::InUse {
             path: path.to_owned(),
         },
+        DatabaseError::Storage(StorageError::Io(source))
+            if !matches!(source.kind(), InvalidData | UnexpectedEof) =>
+        {
+            StoreError::Folder {
+                path: path.to_owned(),
+                source,
+            }
+        }
         other => corrupt(path, other),
     }
 }

@@ -80,20 +80,48 @@ async fn send(client: &Client, request: impl Fn() -> Request<Body>) -> Value {
             tokio::time::sleep(Duration::from_millis(300)).await;
             continue;
         }
-        let body: Value = serde_json::from_slice(&bytes)
-            .unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into());
+        let body = decode(&bytes);
         return json!({"code": status, "body": body, "warnings": warnings});
     }
     panic!("the server is busy for good");
 }
 
-async fn perform(client: &Client, step: &Step) -> Value {
+/// One JSON value, the JSON lines of a watch, or a text.
+fn decode(bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::from_str(&text)
+        .or_else(|_| {
+            text.lines()
+                .map(serde_json::from_str::<Value>)
+                .collect::<Result<Value, _>>()
+        })
+        .unwrap_or_else(|_| text.into_owned().into())
+}
+
+/// The newest revision of a collection.
+async fn revision(client: &Client, path: &str) -> String {
+    let get = || {
+        Request::get(path)
+            .body(Body::empty())
+            .expect("a valid request")
+    };
+    let list = send(client, get).await;
+    list["body"]["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+async fn perform(client: &Client, step: &Step, mark: &mut String) -> Value {
+    if let Some(path) = step.spec.get("mark").and_then(Value::as_str) {
+        *mark = revision(client, path).await;
+    }
     let mut words = step.spec["do"]
         .as_str()
         .expect("a step does something")
         .split(' ');
     let method = words.next().unwrap_or("GET").to_owned();
-    let path = words.next().unwrap_or("/").to_owned();
+    let path = words.next().unwrap_or("/").replace("MARK", mark);
     let media_type = words.next().unwrap_or("application/json").to_owned();
     let mut body = step.spec.get("body").cloned();
     if let Some(live) = step.spec.get("live").and_then(Value::as_str) {
@@ -162,8 +190,9 @@ async fn wait_until_established(client: &Client, definition: Option<&Value>) {
 
 async fn answers(client: &Client) -> Vec<Value> {
     let mut answers = Vec::new();
+    let mut mark = String::new();
     for step in steps() {
-        answers.push(perform(client, &step).await);
+        answers.push(perform(client, &step, &mut mark).await);
     }
     answers
 }

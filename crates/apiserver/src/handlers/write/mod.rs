@@ -298,11 +298,8 @@ impl<'a> Writing<'a> {
         let Some(schema) = &version.schema else {
             return Ok(());
         };
-        let sent = if self.patches {
-            new.clone()
-        } else {
-            Value::Null
-        };
+        let strict = self.field_validation == FieldValidation::Strict;
+        let sent = (strict && self.patches).then(|| new.clone());
         let unknown = schema::prune(new, schema);
         match self.field_validation {
             FieldValidation::Ignore => {}
@@ -312,19 +309,19 @@ impl<'a> Writing<'a> {
                 }
             }
             FieldValidation::Strict if unknown.is_empty() => {}
-            FieldValidation::Strict => return Err(self.strict_failure(&unknown, &sent)),
+            FieldValidation::Strict => return Err(self.strict_failure(&unknown, sent)),
         }
         Ok(())
     }
 
     /// The refusal of unknown fields; a patch is refused as a field of its own.
-    fn strict_failure(&self, unknown: &[String], sent: &Value) -> Failure {
+    fn strict_failure(&self, unknown: &[String], sent: Option<Value>) -> Failure {
         let list: Vec<String> = unknown
             .iter()
             .map(|path| format!("unknown field {path:?}"))
             .collect();
         let why = format!("strict decoding error: {}", list.join(", "));
-        if self.patches {
+        if let Some(sent) = sent {
             let value = Value::String(sent.to_string());
             return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, &why)]);
         }
