@@ -258,13 +258,25 @@ impl Region {
         }
     }
 
+    /// Looks at an object.
+    ///
+    /// Without the right to list the bucket S3 answers 403 for an object that does not exist
+    /// (S3 API, `HeadObject`), and the permissions of AWS document 4.9 do not hold that right. So
+    /// a 403 reads as absence: an identity that may not look at its own object puts it again,
+    /// which changes nothing, and one that may not put it is told so by that call.
     async fn read_payload(&self, bucket: &str, key: &str) -> Result<PayloadHead, CloudError> {
         let clients = &self.clients;
         let head = clients
             .call(&calls::HEAD_OBJECT, bucket, || {
                 clients.s3.head_object().bucket(bucket).key(key).send()
             })
-            .await?;
+            .await
+            .map_err(|mut error| {
+                if error.class() == FailureClass::Denied {
+                    error.failure.class = FailureClass::NotFound;
+                }
+                error
+            })?;
         let tagging = clients
             .call(&calls::GET_OBJECT_TAGGING, bucket, || {
                 clients

@@ -3,11 +3,13 @@
 //! | file | what |
 //! | --- | --- |
 //! | `group` | Auto Scaling groups, policies, refreshes, activities |
+//! | `foreign` | what a template holds beyond our shape |
 //! | `template` | launch templates and their data, both ways |
 //! | `instance` | instances to members |
 //! | `image` | the image lookup |
 //! | `payload` | object tags |
 
+mod foreign;
 pub(crate) mod group;
 pub(crate) mod image;
 pub(crate) mod instance;

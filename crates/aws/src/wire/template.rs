@@ -9,7 +9,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use remuda_plan::aws::{desired::TemplateData, observed::Template};
 use sha2::{Digest, Sha256};
 
-use super::{filter, push, read_tags, tags};
+use super::{filter, foreign::Foreign, push, read_tags, tags};
 use crate::{ec2::Parameters, xml::Node};
 
 /// Prefix of all data parameters.
@@ -236,7 +236,7 @@ fn read_data(data: &Node) -> (TemplateData, Vec<String>) {
     };
     foreign.check_fixed(data, device, interface);
     foreign.check_unknown(data, device, interface);
-    (read, foreign.names.into_iter().collect())
+    (read, foreign.into_names())
 }
 
 fn decode(text: &str) -> Option<String> {
@@ -266,163 +266,117 @@ fn read_specifications(
     (instance, interface)
 }
 
-/// Names of what a template holds beyond our shape.
-#[derive(Default)]
-struct Foreign {
-    names: BTreeSet<String>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Fields we read, per element.
-const KNOWN_DATA: &[&str] = &[
-    "imageId",
-    "instanceType",
-    "keyName",
-    "userData",
-    "iamInstanceProfile",
-    "blockDeviceMappingSet",
-    "metadataOptions",
-    "networkInterfaceSet",
-    "instanceMarketOptions",
-    "tagSpecificationSet",
-];
-const KNOWN_EBS: &[&str] = &[
-    "volumeSize",
-    "volumeType",
-    "kmsKeyId",
-    "encrypted",
-    "deleteOnTermination",
-];
-const KNOWN_INTERFACE: &[&str] = &[
-    "deviceIndex",
-    "deleteOnTermination",
-    "associatePublicIpAddress",
-    "groupSet",
-    // AWS shows the type it assumes.
-    "interfaceType",
-    "networkCardIndex",
-];
-const KNOWN_METADATA: &[&str] = &[
-    "httpEndpoint",
-    "httpTokens",
-    "httpPutResponseHopLimit",
-    "instanceMetadataTags",
-    // `applied`: how far AWS is with it.
-    "state",
-    "httpProtocolIpv6",
-];
-
-impl Foreign {
-    fn add(&mut self, name: &str) {
-        self.names.insert(name.to_owned());
-    }
-
-    /// Values that are the same in every template of ours and have no place in `TemplateData`.
-    fn check_fixed(&mut self, data: &Node, device: Option<&Node>, interface: Option<&Node>) {
-        let nothing = Node::default();
-        let device = device.unwrap_or(&nothing);
-        let interface = interface.unwrap_or(&nothing);
-        let rows: [(&Node, &[&str], &str, &str); 8] = [
-            (
-                device,
-                &["ebs", "encrypted"],
-                "true",
-                "BlockDeviceMappings.Ebs.Encrypted",
-            ),
-            (
-                device,
-                &["ebs", "deleteOnTermination"],
-                "true",
-                "BlockDeviceMappings.Ebs.DeleteOnTermination",
-            ),
-            (
-                data,
-                &["metadataOptions", "httpEndpoint"],
-                "enabled",
-                "MetadataOptions.HttpEndpoint",
-            ),
-            (
-                data,
-                &["metadataOptions", "httpTokens"],
-                "required",
-                "MetadataOptions.HttpTokens",
-            ),
-            (
-                data,
-                &["metadataOptions", "instanceMetadataTags"],
-                "disabled",
-                "MetadataOptions.InstanceMetadataTags",
-            ),
-            (
-                interface,
-                &["deviceIndex"],
-                "0",
-                "NetworkInterfaces.DeviceIndex",
-            ),
-            (
-                interface,
-                &["deleteOnTermination"],
-                "true",
-                "NetworkInterfaces.DeleteOnTermination",
-            ),
-            (
-                interface,
-                &["associatePublicIpAddress"],
-                "",
-                "NetworkInterfaces.AssociatePublicIpAddress",
-            ),
-        ];
-        for (node, path, expected, name) in rows {
-            let fits = match node.text_at(path) {
-                // An empty expectation: it must be there, whatever it says.
-                Some(value) => expected.is_empty() || value == expected,
-                None => false,
-            };
-            if !fits {
-                self.add(name);
-            }
+    fn data() -> TemplateData {
+        let tags = |name: Option<&str>| {
+            let mut tags = BTreeMap::from([("captf.io/template".to_owned(), String::new())]);
+            tags.extend(name.map(|name| ("Name".to_owned(), name.to_owned())));
+            tags
+        };
+        TemplateData {
+            image_id: "ami-1".to_owned(),
+            instance_type: "m6i.large".to_owned(),
+            key_name: Some("ops".to_owned()),
+            user_data: "#cloud-boothook\n#!/bin/sh\necho 'a & b' < /dev/null\n".to_owned(),
+            instance_profile: "worker".to_owned(),
+            root_device_name: "/dev/sda1".to_owned(),
+            root_volume_size_gib: 40,
+            root_volume_type: "gp3".to_owned(),
+            root_volume_kms_key_id: Some("arn:aws:kms:us-east-1:111122223333:key/k".to_owned()),
+            metadata_hop_limit: 2,
+            associate_public_ip: true,
+            security_groups: BTreeSet::from(["sg-1".to_owned(), "sg-2".to_owned()]),
+            spot: true,
+            instance_tags: tags(Some("demo-pool-0")),
+            network_interface_tags: tags(None),
         }
     }
 
-    /// Fields we never set.
-    fn check_unknown(&mut self, data: &Node, device: Option<&Node>, interface: Option<&Node>) {
-        self.unknown_children("", data, KNOWN_DATA);
-        if let Some(ebs) = device.and_then(|device| device.child("ebs")) {
-            self.unknown_children("BlockDeviceMappings.Ebs.", ebs, KNOWN_EBS);
-        }
-        if let Some(interface) = interface {
-            self.unknown_children("NetworkInterfaces.", interface, KNOWN_INTERFACE);
-        }
-        if let Some(options) = data.child("metadataOptions") {
-            self.unknown_children("MetadataOptions.", options, KNOWN_METADATA);
-        }
-        if let Some(options) = data.child("instanceMarketOptions") {
-            self.unknown_children("InstanceMarketOptions.", options, &["marketType"]);
-        }
-        if data.text_at(&["iamInstanceProfile", "arn"]).is_some() {
-            self.add("IamInstanceProfile.Arn");
-        }
-        if data.items("blockDeviceMappingSet").len() > 1 {
-            self.add("BlockDeviceMappings");
-        }
-        if data.items("networkInterfaceSet").len() > 1 {
-            self.add("NetworkInterfaces");
-        }
+    /// The answer EC2 gives for `data`, field by field from its API reference.
+    fn answer(extra: &str) -> String {
+        let user_data = STANDARD.encode(data().user_data);
+        let tag = "<item><key>captf.io/template</key><value/></item>";
+        let name = "<item><key>Name</key><value>demo-pool-0</value></item>";
+        format!(
+            "<launchTemplateData><imageId>ami-1</imageId><instanceType>m6i.large</instanceType>\
+             <keyName>ops</keyName><userData>{user_data}</userData>\
+             <iamInstanceProfile><name>worker</name></iamInstanceProfile>\
+             <blockDeviceMappingSet><item><deviceName>/dev/sda1</deviceName><ebs>\
+             <encrypted>true</encrypted><deleteOnTermination>true</deleteOnTermination>\
+             <kmsKeyId>arn:aws:kms:us-east-1:111122223333:key/k</kmsKeyId>\
+             <volumeSize>40</volumeSize><volumeType>gp3</volumeType></ebs></item>\
+             </blockDeviceMappingSet><networkInterfaceSet><item>\
+             <associatePublicIpAddress>true</associatePublicIpAddress>\
+             <deleteOnTermination>true</deleteOnTermination><deviceIndex>0</deviceIndex>\
+             <groupSet><groupId>sg-1</groupId><groupId>sg-2</groupId></groupSet></item>\
+             </networkInterfaceSet><metadataOptions><httpEndpoint>enabled</httpEndpoint>\
+             <httpTokens>required</httpTokens>\
+             <httpPutResponseHopLimit>2</httpPutResponseHopLimit>\
+             <instanceMetadataTags>disabled</instanceMetadataTags></metadataOptions>\
+             <instanceMarketOptions><marketType>spot</marketType></instanceMarketOptions>\
+             <tagSpecificationSet><item><resourceType>instance</resourceType>\
+             <tagSet>{tag}{name}</tagSet></item>\
+             <item><resourceType>network-interface</resourceType><tagSet>{tag}</tagSet></item>\
+             <item><resourceType>volume</resourceType><tagSet>{tag}{name}</tagSet></item>\
+             </tagSpecificationSet>{extra}</launchTemplateData>"
+        )
     }
 
-    fn unknown_children(&mut self, prefix: &str, node: &Node, known: &[&str]) {
-        for child in &node.children {
-            if !known.contains(&child.name.as_str()) && !child.is_blank() {
-                self.add(&format!("{prefix}{}", pascal_case(&child.name)));
-            }
-        }
+    fn read(text: &str) -> (TemplateData, Vec<String>) {
+        read_data(&Node::parse(text.as_bytes()).expect("a document"))
     }
-}
 
-/// `ebsOptimized` to `EbsOptimized`, as AWS writes the field in a request.
-fn pascal_case(name: &str) -> String {
-    let mut letters = name.chars();
-    letters
-        .next()
-        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-        .unwrap_or_default()
+    #[test]
+    fn data_reads_back_as_it_was_sent() {
+        assert_eq!(read(&answer("")), (data(), Vec::new()));
+    }
+
+    #[test]
+    fn what_we_never_set_is_named() {
+        let (_, foreign) = read(&answer(
+            "<ebsOptimized>true</ebsOptimized><placement/>\
+             <securityGroupIdSet><item>sg-3</item></securityGroupIdSet>",
+        ));
+        assert_eq!(foreign, ["EbsOptimized", "SecurityGroupIdSet"]);
+        let weaker = answer("").replace("required", "optional");
+        assert_eq!(read(&weaker).1, ["MetadataOptions.HttpTokens"]);
+        let iops = answer("").replace("<volumeSize>", "<iops>9000</iops><volumeSize>");
+        assert_eq!(read(&iops).1, ["BlockDeviceMappings.Ebs.Iops"]);
+        let untagged = answer("").replace("<resourceType>volume<", "<resourceType>elastic-gpu<");
+        assert_eq!(
+            read(&untagged).1,
+            ["TagSpecifications.elastic-gpu", "TagSpecifications.volume"]
+        );
+    }
+
+    #[test]
+    fn an_empty_template_differs_and_does_not_fail() {
+        let (read, foreign) =
+            read("<launchTemplateData><imageId>ami-1</imageId></launchTemplateData>");
+        assert_eq!(read.image_id, "ami-1");
+        assert_eq!(read.root_volume_size_gib, 0);
+        assert!(foreign.contains(&"MetadataOptions.HttpTokens".to_owned()));
+    }
+
+    #[test]
+    fn a_creation_carries_a_token_of_its_name_and_a_version_no_source() {
+        let sent = create("captf-x-1", "d", &data(), &BTreeMap::new());
+        let token = &sent
+            .iter()
+            .find(|(name, _)| name == "ClientToken")
+            .expect("a token")
+            .1;
+        assert_eq!(token.len(), 64);
+        let again = create("captf-x-1", "other", &data(), &BTreeMap::new());
+        assert!(again.contains(&("ClientToken".to_owned(), token.clone())));
+        let version = create_version("captf-x-1", "d", &data());
+        assert!(
+            !version
+                .iter()
+                .any(|(name, _)| name == "SourceVersion" || name == "ClientToken")
+        );
+    }
 }

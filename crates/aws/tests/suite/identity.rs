@@ -225,6 +225,19 @@ async fn a_missing_bucket_is_named() {
     assert!(world.sim().world().group(GROUP).is_none());
 }
 
+/// Without the right to list a bucket S3 says 403 for an object that is not there.
+#[tokio::test(start_paused = true)]
+async fn an_identity_that_may_not_list_the_bucket_creates_its_pool() {
+    let world = World::simulated();
+    let denied = Fault::new(remuda_sim::Effect::Denied).on("s3", "HeadObject");
+    world.sim().faults().script(denied);
+    let mut pool = world.demo_pool();
+    let pass = world.pass(&mut pool).await;
+    assert_eq!(pass.failed, None);
+    assert!(pass.writes().contains(&"s3:PutObject"));
+    assert!(world.sim().world().group(GROUP).is_some());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_meter_is_told_of_every_call() {
     #[derive(Debug, Default)]
