@@ -9,6 +9,7 @@ use crate::clock::{Clock, stamp};
 use crate::ids::Ids;
 use crate::journal::Journal;
 use crate::registry::{CRD_SHELF, Kind, NAMESPACE_SHELF, Registry};
+use crate::server::Authority;
 use crate::store::{CommitError, Expect, Key, Record, Space, StoreWriter};
 
 /// The namespaces that every cluster has.
@@ -27,6 +28,7 @@ struct Inner {
     registry: RwLock<Arc<Registry>>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
+    authority: Arc<Authority>,
     journal: Journal,
 }
 
@@ -56,6 +58,7 @@ impl Instance {
         writer: Arc<StoreWriter>,
         clock: Arc<dyn Clock>,
         ids: Arc<Ids>,
+        authority: Arc<Authority>,
     ) -> Self {
         let instance = Self {
             inner: Arc::new(Inner {
@@ -65,6 +68,7 @@ impl Instance {
                 registry: RwLock::new(Arc::new(Registry::default())),
                 clock,
                 ids,
+                authority,
                 journal: Journal::default(),
             }),
         };
@@ -147,6 +151,11 @@ impl Instance {
 
     pub(crate) fn space(&self) -> &Arc<Space> {
         &self.inner.space
+    }
+
+    /// The keys that certificates are signed with.
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.inner.authority
     }
 
     pub(crate) fn ids(&self) -> &Ids {

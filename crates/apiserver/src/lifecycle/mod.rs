@@ -1,11 +1,12 @@
 //! The loop of an instance: what Kubernetes leaves to its controllers, as far as the API itself
 //! depends on it. Owner references, the end of a namespace, the end of a definition, the status of
-//! disruption budgets, the age of events.
+//! disruption budgets, the age of events, the signing of certificate requests.
 //!
 //! In: the feed of committed changes. Out: writes on the same road that clients use. The loop
 //! keeps nothing that it cannot rebuild from the store, so a restart is an ordinary event.
 
 mod budgets;
+mod certificates;
 mod definitions;
 mod events;
 mod gc;
@@ -48,6 +49,7 @@ async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<Changed>) {
         namespaces::note(&instance, &shelf, &event).await;
         definitions::note(&instance, &shelf, &event).await;
         budgets::note(&instance, &shelf, &event).await;
+        certificates::note(&instance, &shelf, &event).await;
         collector.work(&instance).await;
     }
 }
@@ -65,6 +67,9 @@ async fn recover(instance: &Instance, collector: &mut Collector) {
     }
     for (place, _) in instance.space().list(CRD_SHELF, None).records {
         definitions::settle(instance, &place.1).await;
+    }
+    for (place, _) in instance.space().list(certificates::SHELF, None).records {
+        certificates::settle(instance, &place.1).await;
     }
     collector.work(instance).await;
 }

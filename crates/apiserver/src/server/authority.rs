@@ -2,14 +2,22 @@
 //! Kept in the data directory, readable by its owner alone; in memory they last one process.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
+/// Clocks may differ by this much.
+const SKEW: Duration = Duration::from_mins(5);
+/// How long the authority is valid: as long as that of kubeadm.
+const AUTHORITY_LIFE: Duration = Duration::from_hours(10 * 365 * 24);
+/// How long a server certificate is valid: each start makes a new one.
+const SERVER_LIFE: Duration = Duration::from_hours(2 * 365 * 24);
 const KEY_FILE: &str = "ca.key";
 const CERTIFICATE_FILE: &str = "ca.crt";
 const TOKEN_FILE: &str = "token.secret";
@@ -134,6 +142,28 @@ impl Authority {
             })
     }
 
+    /// Signs a certificate request for the wished usages. What the request itself says about
+    /// usages, lifetime and authority is not taken over.
+    pub(crate) fn sign(
+        &self,
+        request: &str,
+        usages: &[&str],
+        now: Timestamp,
+        seconds: u64,
+    ) -> Result<String, CredentialError> {
+        let mut request = CertificateSigningRequestParams::from_pem(request)?;
+        let params = &mut request.params;
+        params.is_ca = IsCa::NoCa;
+        params.key_usages = usages.iter().filter_map(|usage| key_usage(usage)).collect();
+        params.extended_key_usages = usages
+            .iter()
+            .filter_map(|usage| extended_key_usage(usage))
+            .collect();
+        let now = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or(0));
+        set_validity(params, now, Duration::from_secs(seconds));
+        Ok(request.signed_by(&self.issuer)?.pem())
+    }
+
     /// A server certificate for loopback, with its chain.
     pub(crate) fn server_certificate(
         &self,
@@ -147,6 +177,7 @@ impl Authority {
         ];
         let mut params = CertificateParams::new(names.map(str::to_owned))?;
         params.distinguished_name = distinguished("kube-apiserver");
+        set_validity(&mut params, machine_time(), SERVER_LIFE);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
@@ -159,6 +190,37 @@ impl Authority {
     }
 }
 
+/// From a little before `now`, for clocks that differ.
+fn set_validity(params: &mut CertificateParams, now: Duration, life: Duration) {
+    let epoch = date_time_ymd(1970, 1, 1);
+    params.not_before = epoch + now.saturating_sub(SKEW);
+    params.not_after = epoch + now + life;
+}
+
+/// The time of the machine: certificates are checked by clients that live in it.
+fn machine_time() -> Duration {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+fn key_usage(usage: &str) -> Option<KeyUsagePurpose> {
+    Some(match usage {
+        "digital signature" | "signing" => KeyUsagePurpose::DigitalSignature,
+        "key encipherment" => KeyUsagePurpose::KeyEncipherment,
+        "key agreement" => KeyUsagePurpose::KeyAgreement,
+        _ => return None,
+    })
+}
+
+fn extended_key_usage(usage: &str) -> Option<ExtendedKeyUsagePurpose> {
+    Some(match usage {
+        "client auth" => ExtendedKeyUsagePurpose::ClientAuth,
+        "server auth" => ExtendedKeyUsagePurpose::ServerAuth,
+        _ => return None,
+    })
+}
+
 fn distinguished(name: &str) -> DistinguishedName {
     let mut distinguished = DistinguishedName::new();
     distinguished.push(DnType::CommonName, name);
@@ -168,6 +230,7 @@ fn distinguished(name: &str) -> DistinguishedName {
 fn generate() -> Result<(String, String), CredentialError> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = distinguished("remuda-apiserver");
+    set_validity(&mut params, machine_time(), AUTHORITY_LIFE);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![
         KeyUsagePurpose::KeyCertSign,

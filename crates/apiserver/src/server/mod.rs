@@ -17,7 +17,7 @@ use crate::ids::Ids;
 use crate::instance::Instance;
 use crate::lifecycle;
 use crate::store::{CommitError, Store, StoreError};
-use authority::Authority;
+pub(crate) use authority::Authority;
 
 /// The name of the management instance.
 const MANAGEMENT: &str = "";
@@ -100,7 +100,7 @@ impl Builder {
             Some(folder) => Store::open(folder)?,
             None => Store::in_memory(),
         };
-        let authority = Authority::open(self.data_dir.as_deref())?;
+        let authority = Arc::new(Authority::open(self.data_dir.as_deref())?);
         let seed = self.seed.unwrap_or_else(|| fastrand::u64(..));
         let server = ApiServer {
             inner: Arc::new(Inner {
@@ -129,7 +129,7 @@ pub struct ApiServer {
 
 struct Inner {
     store: Store,
-    authority: Authority,
+    authority: Arc<Authority>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
     instances: Mutex<HashMap<String, Instance>>,
@@ -205,7 +205,8 @@ impl ApiServer {
         let inner = &self.inner;
         let (space, writer) = (inner.store.space(name), inner.store.writer());
         let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
-        let instance = Instance::open(name, space, writer, clock, ids);
+        let authority = inner.authority.clone();
+        let instance = Instance::open(name, space, writer, clock, ids, authority);
         let outcome = instance.make_namespaces();
         lifecycle::spawn(&instance);
         instances.insert(name.to_owned(), instance.clone());
