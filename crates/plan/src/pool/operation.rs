@@ -63,7 +63,7 @@ fn apply_due(
         Some(hash) if *hash != rendered.hash.hash => return Some(ApplyReason::InputsChanged),
         Some(_) => {}
     }
-    if record.history.apply_failed {
+    if record.history.apply_is_owed() {
         return Some(ApplyReason::Retry);
     }
     timing(world, record, findings, memory)
@@ -173,7 +173,7 @@ fn apply(
     reason: ApplyReason,
     dropped_node_labels: Vec<String>,
 ) -> Next {
-    if !blocks_move(world) {
+    if !blocks_move(world) || !announced(world, reason) {
         return Next::Prepare(Operation::Apply);
     }
     Next::Go(Box::new(goal::build(
@@ -185,6 +185,16 @@ fn apply(
             ..wish(now, Operation::Apply, driver, Some(rendered), findings)
         },
     )))
+}
+
+/// The record says that an apply began. Without a hash one is due anyway, and what a remediation
+/// leaves undone is drift again.
+fn announced(world: &World, reason: ApplyReason) -> bool {
+    reason == ApplyReason::DriftRemediation
+        || world
+            .record
+            .found()
+            .is_none_or(|record| record.inputs_hash.is_none() || record.history.apply_unfinished)
 }
 
 /// The annotation that keeps `clusterctl move` away is stored.

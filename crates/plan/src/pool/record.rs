@@ -59,8 +59,11 @@ pub struct History {
     pub provisioned: bool,
     /// When the last apply succeeded.
     pub applied_at: Option<Timestamp>,
-    /// The last apply did not finish: another is due even if the hash matches.
+    /// The last apply failed: another is due even if the hash matches.
     pub apply_failed: bool,
+    /// An apply began and did not end yet. Stored before its first cloud call, so that inputs that
+    /// change back meanwhile are applied again.
+    pub apply_unfinished: bool,
     /// Failed applies in a row.
     pub apply: Tries,
     /// Failed destroys in a row.
@@ -69,6 +72,13 @@ pub struct History {
     pub remediations: u32,
     /// Node labels that nodes do not get, as last reported.
     pub dropped_node_labels: Vec<String>,
+}
+
+impl History {
+    /// The cloud may be half way to inputs that were never applied (captf document, HASH-2).
+    pub fn apply_is_owed(&self) -> bool {
+        self.apply_failed || self.apply_unfinished
+    }
 }
 
 /// Failed tries in a row.

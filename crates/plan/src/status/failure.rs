@@ -194,6 +194,7 @@ fn count(draft: &mut Draft<'_>, run: &Run, retry_at: Timestamp) {
         record.history.remediations = failures;
     } else {
         record.history.apply_failed = true;
+        record.history.apply_unfinished = false;
     }
 }
 

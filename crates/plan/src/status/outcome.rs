@@ -41,6 +41,15 @@ pub(super) fn operations(draft: &mut Draft<'_>) {
 fn prepare(draft: &mut Draft<'_>, operation: Operation) {
     let attempt = goal::attempt(draft.record.as_ref(), operation);
     let name = goal::job_name(&draft.world.pool.metadata.name, operation, attempt);
+    let due = draft.pass.gate.findings.apply_due;
+    let remedy = due == Some(ApplyReason::DriftRemediation);
+    if operation == Operation::Apply
+        && !remedy
+        && let Some(record) = draft.record.as_mut()
+        && record.inputs_hash.is_some()
+    {
+        record.history.apply_unfinished = true;
+    }
     let announced = draft
         .status
         .active_job
@@ -53,7 +62,6 @@ fn prepare(draft: &mut Draft<'_>, operation: Operation) {
             attempt,
             start_time: Some(draft.now),
         });
-        let due = draft.pass.gate.findings.apply_due;
         if operation == Operation::Apply && due == Some(ApplyReason::InputsChanged) {
             draft.tell(EventReason::InputsChanged, "the rendered inputs changed");
         }
@@ -123,7 +131,7 @@ fn idle(draft: &mut Draft<'_>) {
         draft
             .conditions
             .set(kind, True, Reason::ApplySucceeded, message);
-    } else if record.is_some_and(|record| record.history.apply_failed) {
+    } else if record.is_some_and(|record| record.history.apply_is_owed()) {
         draft.conditions.set_first(
             kind,
             False,
@@ -168,7 +176,8 @@ fn ended(draft: &mut Draft<'_>, goal: &Goal) {
 /// The operation is not done: it keeps its name and goes on later.
 fn go_on(draft: &mut Draft<'_>, goal: &Goal, after_seconds: u32) {
     draft.memory.look_again_at = Some(failure::later(draft.now, after_seconds));
-    if draft.status.active_job.is_none() {
+    let known = draft.status.active_job.as_ref();
+    if known.is_none_or(|job| job.name != goal.job) {
         draft.status.active_job = Some(ActiveJob {
             name: goal.job.clone(),
             operation: goal.operation,
@@ -245,6 +254,7 @@ fn remember_applied(draft: &mut Draft<'_>, goal: &Goal) -> String {
     let history = &mut record.history;
     history.applied_at = Some(applied_at);
     history.apply_failed = false;
+    history.apply_unfinished = false;
     history.apply = Tries::default();
     history.remediations = 0;
     let newly_dropped = history.dropped_node_labels != goal.dropped_node_labels

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::pool::{
     findings::Hold, goal::pool_machines, members::MemberState, objects::Initialization,
-    world::World,
+    record::History, world::World,
 };
 use ConditionStatus::{False, True, Unknown};
 
@@ -94,6 +94,7 @@ pub(super) fn inputs_applied(draft: &mut Draft<'_>) {
     };
     let history = draft.record.as_ref().map(|record| &record.history);
     let failed = history.is_some_and(|history| history.apply_failed);
+    let owed = history.is_some_and(History::apply_is_owed);
     let applied = draft
         .record
         .as_ref()
@@ -113,7 +114,7 @@ pub(super) fn inputs_applied(draft: &mut Draft<'_>) {
                 | Hold::Credentials(_)
         )
     );
-    let (status, reason, message) = if applied && !failed {
+    let (status, reason, message) = if applied && !owed {
         (
             True,
             Reason::InputsApplied,

@@ -162,7 +162,7 @@ fn looks_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
     let timing = timing(draft, record);
     due.push(timing.refresh_due());
     let comparable = matches!(findings.dependencies, Some(Ok(())));
-    let applied = record.inputs_hash == findings.inputs_hash && !record.history.apply_failed;
+    let applied = record.inputs_hash == findings.inputs_hash && !record.history.apply_is_owed();
     if comparable && applied {
         due.push(timing.drift_due());
     }

@@ -8,9 +8,11 @@ use remuda_plan::{
         gate::{Next, gate},
         keys,
         objects::{DriftAction, DriftPolicy},
+        record::DriverRecord,
         world::{Lookup, RecordRead},
     },
     status::{
+        condition::{ConditionStatus, ConditionType, Reason},
         fold::fold,
         pass::{Pass, PassEnd},
         wire::Operation,
@@ -82,6 +84,21 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::LoseGroup),
         1 => Just(Happening::LoseRecord),
         1 => (0_u8..3).prop_map(Happening::Version),
+    ]
+}
+
+/// What changes inputs or kills operations, and nothing else.
+fn change() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => Just(Happening::Pass),
+        2 => (1_u32..100).prop_map(Happening::Wait),
+        3 => (0_u8..2).prop_map(Happening::Version),
+        2 => (0_u8..2).prop_map(Happening::Rotate),
+        2 => (1_i64..3).prop_map(Happening::Resize),
+        2 => (0_usize..8).prop_map(Happening::Die),
+        2 => (0_usize..5).prop_map(Happening::DiePublishing),
+        1 => Just(Happening::CloudTick),
+        1 => Just(Happening::LoseMemory),
     ]
 }
 
@@ -277,17 +294,47 @@ proptest! {
         }
         lab.run_for(600);
         prop_assert_eq!(
-            lab.condition(remuda_plan::status::condition::ConditionType::Ready),
-            Some((
-                remuda_plan::status::condition::ConditionStatus::True,
-                remuda_plan::status::condition::Reason::Ready
-            ))
+            lab.condition(ConditionType::Ready),
+            Some((ConditionStatus::True, Reason::Ready))
         );
         let writes = lab.writes;
         let calls = lab.cloud.calls.len();
         lab.run_for(1200);
         prop_assert_eq!(lab.writes, writes);
         prop_assert_eq!(lab.cloud.calls.len(), calls);
+    }
+
+    /// Inputs that change, and change back, while operations die: in the end the cloud is what the
+    /// inputs say, although drift is only reported.
+    #[test]
+    fn changed_inputs_leave_nothing_behind(history in prop::collection::vec(change(), 1..40)) {
+        let mut lab = Lab::new(world());
+        for what in history {
+            happen(&mut lab, &what);
+        }
+        lab.edit(|world| {
+            world.pool(|pool| {
+                pool.spec.drift = Some(DriftPolicy {
+                    interval_seconds: Some(300),
+                    action: Some(DriftAction::Report),
+                });
+            })
+        });
+        for _ in 0..12 {
+            lab.run_for(600);
+            lab.cloud.tick();
+        }
+        let gate = lab.gate();
+        let record = lab.world.record.found().expect("a record");
+        prop_assert_eq!(&record.inputs_hash, &gate.findings.inputs_hash);
+        let DriverRecord::Aws(driver) = &record.driver else {
+            panic!("the driver has written")
+        };
+        prop_assert_eq!(&driver.pending_roll, &None);
+        prop_assert_eq!(
+            lab.condition(ConditionType::DriftDetected),
+            Some((ConditionStatus::False, Reason::NoDrift))
+        );
     }
 
     /// A deletion after any history ends with nothing left in the cloud, whatever dies meanwhile.
