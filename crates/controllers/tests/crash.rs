@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use remuda_controllers::kinds::Kind;
+use remuda_sim::aws::Timing;
 use remuda_testkit::{Demo, POOL, Tripwire, World};
 use serde_json::{Value, json};
 
@@ -22,7 +23,10 @@ enum Scenario {
 impl Scenario {
     /// A world in which the person is about to act.
     async fn before(self) -> World {
-        let world = World::new().await;
+        // Nothing is learned from waiting for warm machines.
+        let mut timing = Timing::realistic();
+        timing.keep_warmup = false;
+        let world = World::builder().timing(timing).build().await;
         if self == Self::Create {
             return world;
         }

@@ -14,7 +14,7 @@ use crate::{
 /// How long an expectation may take to come true, in virtual time.
 const PATIENCE: Duration = Duration::from_mins(45);
 /// Between two looks.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Status and reason of a condition of an object.
 pub fn condition(object: &Value, kind: &str) -> Option<(String, String)> {

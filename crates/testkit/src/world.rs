@@ -2,6 +2,7 @@
 //! started, stopped and crashed.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
@@ -34,6 +35,16 @@ use crate::{
     tripwire::{Tripwire, Wired, WiredCloud},
 };
 
+/// What `clusterctl move` takes along, owners first.
+const MOVED: [Kind; 7] = [
+    Kind::Namespace,
+    Kind::TerraformClusterIdentity,
+    Kind::Cluster,
+    Kind::TerraformCluster,
+    Kind::MachinePool,
+    Kind::TerraformMachinePool,
+    Kind::Secret,
+];
 /// Every world starts here.
 const START: &str = "2026-10-01T08:00:00Z";
 /// Field manager of what a test writes.
@@ -107,6 +118,7 @@ impl Builder {
             objects: LiveObjects::new(client),
             nodes: Mutex::default(),
             running: Mutex::default(),
+            workload_server: server.clone(),
             server,
             aws,
             builder: self,
@@ -132,6 +144,8 @@ pub struct World {
     pub aws: AwsSim,
     /// The management cluster's objects, with an administrator's rights.
     pub objects: LiveObjects,
+    /// Serves the workload clusters: another one after a move.
+    workload_server: ApiServer,
     clock: RuntimeClock,
     nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     running: Mutex<Option<Running>>,
@@ -184,7 +198,9 @@ impl World {
 
     /// Objects of a workload cluster.
     pub fn workload_of(&self, namespace: &str, cluster: &str) -> LiveObjects {
-        let instance = self.server.instance(&format!("{namespace}/{cluster}"));
+        let instance = self
+            .workload_server
+            .instance(&format!("{namespace}/{cluster}"));
         LiveObjects::new(Client::new(instance.router(), "default"))
     }
 
@@ -198,7 +214,10 @@ impl World {
 
     /// Instances of the simulated AWS join the workload cluster `team-a/demo` from now on.
     pub fn run_nodes(&self) {
-        let router = self.server.instance(&format!("{NAMESPACE}/demo")).router();
+        let router = self
+            .workload_server
+            .instance(&format!("{NAMESPACE}/demo"))
+            .router();
         let task = self.aws.run_nodes(Arc::new(OneCluster(router)));
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         *nodes = Some(AbortOnDropHandle::new(task));
@@ -212,6 +231,82 @@ impl World {
             .take();
     }
 
+    /// The same clouds and workload clusters under another management cluster, as `clusterctl move`
+    /// leaves it: objects with new UIDs and without status. The controllers must have stopped.
+    pub async fn moved(&self) -> Self {
+        let server = ApiServer::builder()
+            .clock(Arc::new(TokioClock::starting_at(self.now())))
+            .seed(self.builder.seed + 1)
+            .build()
+            .expect("a server in memory can be built");
+        let nodes = self
+            .nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let target = Self {
+            objects: LiveObjects::new(Client::new(server.management().router(), "default")),
+            server,
+            aws: self.aws.clone(),
+            workload_server: self.workload_server.clone(),
+            clock: self.clock,
+            nodes: Mutex::new(nodes),
+            running: Mutex::default(),
+            builder: self.builder.clone(),
+        };
+        target.install().await;
+        let mut uids = BTreeMap::new();
+        for kind in MOVED {
+            for object in self.objects.list(kind, "", "").await.unwrap() {
+                target.take_over(kind, object, &mut uids).await;
+            }
+        }
+        target
+    }
+
+    async fn take_over(&self, kind: Kind, mut object: Value, uids: &mut BTreeMap<String, Value>) {
+        let name = object["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        if kind == Kind::Namespace && (name.starts_with("kube-") || name == "default") {
+            return;
+        }
+        let old = object["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        for field in [
+            "uid",
+            "resourceVersion",
+            "creationTimestamp",
+            "generation",
+            "managedFields",
+        ] {
+            metadata.remove(field);
+        }
+        for owner in metadata
+            .get_mut("ownerReferences")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let uid = owner["uid"].as_str().unwrap_or_default();
+            owner["uid"] = uids[uid].clone();
+        }
+        object.as_object_mut().unwrap().remove("status");
+        object["apiVersion"] = Value::from(kind.resource().api_version);
+        object["kind"] = Value::from(kind.resource().kind);
+        let namespace = object["metadata"]["namespace"].as_str();
+        let made = self
+            .objects
+            .create(&kind.resource(), namespace, &object, TEST)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        uids.insert(old, made["metadata"]["uid"].clone());
+    }
+
     /// A context as a process of its own would make it; its writes go through `tripwire`.
     pub fn context(&self, tripwire: &Tripwire) -> Context {
         let management = Wired::new(self.server.management().router(), tripwire.clone());
@@ -222,7 +317,7 @@ impl World {
             ..remuda_aws::Options::default()
         };
         let backend: Arc<dyn PoolBackend> = Arc::new(AwsBackend::new(options.in_process(cloud)));
-        let (server, wire) = (self.server.clone(), tripwire.clone());
+        let (server, wire) = (self.workload_server.clone(), tripwire.clone());
         let workload = MadeClusters::new(move |key| {
             let instance = server.existing_instance(&key.to_string())?;
             Some(Client::new(

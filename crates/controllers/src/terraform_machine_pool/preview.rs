@@ -282,12 +282,19 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
-    let Some(owner) = owners.into_iter().find(|owner| {
-        reference(owner, "kind").as_deref() == Some("TerraformMachinePool")
-            && reference(owner, "name").as_deref() == Some(&pool.metadata.name)
+    let Some(name) = owners.iter().find_map(|owner| {
+        let ours = reference(owner, "kind").as_deref() == Some("TerraformMachinePool")
+            && reference(owner, "name").as_deref() == Some(&pool.metadata.name);
+        let name = owner.pointer("/metadata/name").and_then(Value::as_str);
+        name.filter(|_| ours)
     }) else {
         return Ok(());
     };
+    // Read the way `gather` will, so that the UIDs agree.
+    let owner = source
+        .get(Kind::MachinePool, &pool.metadata.namespace, name)
+        .await?;
+    let owner = owner.unwrap_or_default();
     let metadata: Metadata = owner
         .get("metadata")
         .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
