@@ -1,4 +1,9 @@
 //! Deleting pools: destroy, retain, hold, and what is left afterwards.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 

@@ -1,4 +1,9 @@
 //! Drift, faults of the cloud, and what people do to it by hand.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 
@@ -7,7 +12,7 @@ use remuda_sim::{
     Effect, Fault,
     aws::{DEMO_ACCOUNT, DEMO_REGION},
 };
-use remuda_testkit::{Demo, POOL, World, condition};
+use remuda_testkit::{Demo, POOL, World, condition, holds};
 use serde_json::{Value, json};
 
 const GROUP: &str = "captf-team-a-demo-pool-0-43c6d828";
@@ -91,10 +96,7 @@ async fn a_removed_tag_is_put_back_where_drift_is_remediated() {
     world
         .eventually("the tag is back", || async {
             let tags = world.aws.world().group(GROUP).unwrap().tags;
-            match tags.contains_key("captf.io/name") {
-                true => Ok(()),
-                false => Err(format!("{tags:?}")),
-            }
+            holds(tags.contains_key("captf.io/name"), || format!("{tags:?}"))
         })
         .await;
     world.pool_says("DriftDetected", "False", "NoDrift").await;
@@ -302,4 +304,51 @@ async fn a_group_of_another_installation_is_never_touched() {
         .collect();
     assert_eq!(touched, Vec::<String>::new());
     assert_eq!(world.aws.world().group(GROUP).unwrap().desired, 3);
+}
+
+/// Proves: AWS-106.
+#[tokio::test(start_paused = true)]
+async fn an_operators_lifecycle_hook_stays() {
+    let world = settled(watchful("Remediate")).await;
+    by_hand(
+        &world,
+        "PutLifecycleHook",
+        &[
+            ("AutoScalingGroupName", GROUP),
+            ("LifecycleHookName", "drain"),
+            (
+                "LifecycleTransition",
+                "autoscaling:EC2_INSTANCE_TERMINATING",
+            ),
+            ("HeartbeatTimeout", "300"),
+        ],
+    );
+    let mark = world.mark();
+    let labels = json!({ "node.cluster.x-k8s.io/tier": "gold" });
+    let patch = json!({ "spec": { "template": { "metadata": { "labels": labels } } } });
+    world.patch(Kind::MachinePool, POOL, patch).await;
+    world.pass(Duration::from_mins(20)).await;
+    let calls = world.aws_calls(mark);
+    assert!(
+        calls.contains(&"ec2:CreateLaunchTemplateVersion".to_owned()),
+        "{calls:?}"
+    );
+    assert!(
+        !calls.iter().any(|name| name.contains("LifecycleHook")),
+        "{calls:?}"
+    );
+    let hooks = world
+        .aws
+        .world()
+        .by_hand(
+            DEMO_ACCOUNT,
+            DEMO_REGION,
+            "DescribeLifecycleHooks",
+            &[("AutoScalingGroupName", GROUP)],
+        )
+        .unwrap();
+    assert!(
+        hooks.contains("<LifecycleHookName>drain</LifecycleHookName>"),
+        "{hooks}"
+    );
 }

@@ -1,5 +1,10 @@
 //! What keeps a pool from the cloud: dependencies, identities, variables, images; and that one
 //! pool's trouble is its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 

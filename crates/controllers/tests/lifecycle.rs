@@ -1,10 +1,15 @@
 //! A pool's life from its manifest to its last object, against the embedded API and a simulated
 //! AWS, in virtual time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
-use remuda_testkit::{Demo, POOL, Tripwire, World, condition};
+use remuda_testkit::{Demo, POOL, Tripwire, World, condition, holds};
 use serde_json::json;
 
 const GROUP: &str = "captf-team-a-demo-pool-0-43c6d828";
@@ -275,6 +280,104 @@ async fn a_changed_label_reaches_new_members_only() {
         .await
         .unwrap();
     assert_eq!(nodes.len(), 1);
+}
+
+/// Proves: CAPTF-44.
+#[tokio::test(start_paused = true)]
+async fn a_label_a_kubelet_may_not_set_is_left_out_and_told_once() {
+    let world = World::new().await;
+    world
+        .apply(&Demo::default().machine_pool(|pool| {
+            let labels = &mut pool["spec"]["template"]["metadata"]["labels"];
+            labels["node-role.kubernetes.io/worker"] = json!("");
+            labels["node.cluster.x-k8s.io/tier"] = json!("gold");
+        }))
+        .await;
+    world.start();
+    world.machine_pool_is_running(3).await;
+    world.pool_is_ready().await;
+    world.pass(Duration::from_mins(10)).await;
+    let nodes = world.workload();
+    let nodes = nodes
+        .list_of(&Kind::Node.resource(), None, "")
+        .await
+        .unwrap();
+    assert_eq!(nodes.len(), 3);
+    for node in &nodes {
+        let labels = &node["metadata"]["labels"];
+        assert_eq!(labels["node.cluster.x-k8s.io/tier"], "gold");
+        assert!(
+            labels.get("node-role.kubernetes.io/worker").is_none(),
+            "{labels}"
+        );
+    }
+    let reasons = world.event_reasons(POOL).await;
+    let told = reasons
+        .iter()
+        .filter(|told| *told == "NodeLabelsDropped")
+        .count();
+    assert_eq!(told, 1, "{reasons:?}");
+}
+
+/// Proves: CAPI-28.
+#[tokio::test(start_paused = true)]
+async fn nodes_get_their_back_pointers_and_lose_the_uninitialized_taint() {
+    let world = World::new().await;
+    world.apply(&Demo::default()).await;
+    // A bootstrap provider's taint on a Node that will be a member's.
+    let tripwire = Tripwire::never();
+    world.start_with(&tripwire);
+    world
+        .eventually("a Node is there", || async {
+            let nodes = world.workload();
+            holds(
+                !nodes
+                    .list_of(&Kind::Node.resource(), None, "")
+                    .await
+                    .unwrap()
+                    .is_empty(),
+                || "none".to_owned(),
+            )
+        })
+        .await;
+    let nodes = world.workload();
+    let resource = Kind::Node.resource();
+    let first = nodes.list_of(&resource, None, "").await.unwrap().remove(0);
+    let name = first["metadata"]["name"].as_str().unwrap();
+    let target = remuda_controllers::objects::Target {
+        resource: &resource,
+        namespace: None,
+        name,
+        subresource: None,
+    };
+    let taints = json!([
+        { "key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule" },
+        { "key": "keep", "effect": "NoSchedule" },
+    ]);
+    let patch = json!({ "spec": { "taints": taints } });
+    nodes.merge_patch(&target, &patch, "test").await.unwrap();
+    world.machine_pool_is_running(3).await;
+    world
+        .eventually("annotated, without the taint", || async {
+            let node = nodes.get_of(&resource, None, name).await.unwrap().unwrap();
+            let annotations = &node["metadata"]["annotations"];
+            let annotated = annotations["cluster.x-k8s.io/cluster-name"] == "demo"
+                && annotations["cluster.x-k8s.io/cluster-namespace"] == "team-a"
+                && annotations["cluster.x-k8s.io/owner-kind"] == "MachinePool"
+                && annotations["cluster.x-k8s.io/owner-name"] == POOL;
+            let taints = node["spec"]["taints"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let keys: Vec<&str> = taints
+                .iter()
+                .filter_map(|taint| taint["key"].as_str())
+                .collect();
+            holds(annotated && keys == ["keep"], || {
+                format!("{annotations} {keys:?}")
+            })
+        })
+        .await;
 }
 
 fn decode(text: &str) -> Vec<u8> {

@@ -1,4 +1,9 @@
 //! What `remuda plan` shows: the controller's own steps, without a single write.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 

@@ -1,10 +1,15 @@
 //! Replicas: fixed size, autoscaling, and who owns the count.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
 use remuda_sim::aws::{DEMO_ACCOUNT, DEMO_REGION};
-use remuda_testkit::{Demo, Mark, POOL, World, condition};
+use remuda_testkit::{Demo, Mark, POOL, World, condition, holds};
 use serde_json::{Value, json};
 
 const GROUP: &str = "captf-team-a-demo-pool-0-43c6d828";
@@ -129,11 +134,7 @@ async fn nodes_of_members_that_go_are_removed_and_no_others() {
     world
         .eventually("no Node is left", || async {
             let nodes = node_names(&world).await;
-            if nodes.is_empty() {
-                Ok(())
-            } else {
-                Err(format!("{nodes:?}"))
-            }
+            holds(nodes.is_empty(), || format!("{nodes:?}"))
         })
         .await;
 }
@@ -164,11 +165,7 @@ async fn scaled_to_zero_the_list_is_emptied_and_zero_is_written() {
     world
         .eventually("no instance is left", || async {
             let left = world.aws.world().live_instances(GROUP).len();
-            if left == 0 {
-                Ok(())
-            } else {
-                Err(format!("{left} are left"))
-            }
+            holds(left == 0, || format!("{left} are left"))
         })
         .await;
     world

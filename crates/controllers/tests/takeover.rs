@@ -1,4 +1,9 @@
 //! Pools that were there before: moved from another management cluster, or made by captf.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
 
 use std::time::Duration;
 

@@ -26,6 +26,14 @@ pub fn condition(object: &Value, kind: &str) -> Option<(String, String)> {
     Some((text("status"), text("reason")))
 }
 
+/// The answer of a check: yes, or what is the case instead.
+///
+/// # Errors
+/// What is the case instead.
+pub fn holds(yes: bool, instead: impl FnOnce() -> String) -> Result<(), String> {
+    if yes { Ok(()) } else { Err(instead()) }
+}
+
 impl World {
     /// Waits until `check` says yes; what it says instead ends up in the failure.
     pub async fn eventually<F, Fut>(&self, what: &str, mut check: F)

@@ -5,6 +5,7 @@
 //! | `demo` | the DEMO objects of the AWS document, from `examples/demo` |
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
+//! | `moved` | the same clouds under another management cluster |
 //! | `expect` | expectations in words |
 //!
 //! Use it under `#[tokio::test(start_paused = true)]`: time then moves only when nothing else can.
@@ -16,12 +17,13 @@
 
 mod demo;
 mod expect;
+mod moved;
 mod tripwire;
 mod world;
 
 pub use self::{
     demo::{Demo, NAMESPACE, POOL},
-    expect::condition,
+    expect::{condition, holds},
     tripwire::Tripwire,
     world::{Builder, Mark, World},
 };

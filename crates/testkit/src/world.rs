@@ -2,7 +2,6 @@
 //! started, stopped and crashed.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
@@ -35,25 +34,15 @@ use crate::{
     tripwire::{Tripwire, Wired, WiredCloud},
 };
 
-/// What `clusterctl move` takes along, owners first.
-const MOVED: [Kind; 7] = [
-    Kind::Namespace,
-    Kind::TerraformClusterIdentity,
-    Kind::Cluster,
-    Kind::TerraformCluster,
-    Kind::MachinePool,
-    Kind::TerraformMachinePool,
-    Kind::Secret,
-];
 /// Every world starts here.
 const START: &str = "2026-10-01T08:00:00Z";
 /// Field manager of what a test writes.
-const TEST: &str = "test";
+pub(crate) const TEST: &str = "test";
 
 /// What a world is made of.
 #[derive(Debug, Clone)]
 pub struct Builder {
-    seed: u64,
+    pub(crate) seed: u64,
     timing: Timing,
     installation: String,
     options: Options,
@@ -145,14 +134,14 @@ pub struct World {
     /// The management cluster's objects, with an administrator's rights.
     pub objects: LiveObjects,
     /// Serves the workload clusters: another one after a move.
-    workload_server: ApiServer,
-    clock: RuntimeClock,
-    nodes: Mutex<Option<AbortOnDropHandle<()>>>,
-    running: Mutex<Option<Running>>,
-    builder: Builder,
+    pub(crate) workload_server: ApiServer,
+    pub(crate) clock: RuntimeClock,
+    pub(crate) nodes: Mutex<Option<AbortOnDropHandle<()>>>,
+    pub(crate) running: Mutex<Option<Running>>,
+    pub(crate) builder: Builder,
 }
 
-struct Running {
+pub(crate) struct Running {
     task: JoinHandle<()>,
     shutdown: CancellationToken,
 }
@@ -204,7 +193,7 @@ impl World {
         LiveObjects::new(Client::new(instance.router(), "default"))
     }
 
-    async fn install(&self) {
+    pub(crate) async fn install(&self) {
         let kind = Kind::CustomResourceDefinition.resource();
         for crd in remuda_api::crds() {
             let body = serde_json::to_value(&crd).unwrap();
@@ -229,82 +218,6 @@ impl World {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-    }
-
-    /// The same clouds and workload clusters under another management cluster, as `clusterctl move`
-    /// leaves it: objects with new UIDs and without status. The controllers must have stopped.
-    pub async fn moved(&self) -> Self {
-        let server = ApiServer::builder()
-            .clock(Arc::new(TokioClock::starting_at(self.now())))
-            .seed(self.builder.seed + 1)
-            .build()
-            .expect("a server in memory can be built");
-        let nodes = self
-            .nodes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let target = Self {
-            objects: LiveObjects::new(Client::new(server.management().router(), "default")),
-            server,
-            aws: self.aws.clone(),
-            workload_server: self.workload_server.clone(),
-            clock: self.clock,
-            nodes: Mutex::new(nodes),
-            running: Mutex::default(),
-            builder: self.builder.clone(),
-        };
-        target.install().await;
-        let mut uids = BTreeMap::new();
-        for kind in MOVED {
-            for object in self.objects.list(kind, "", "").await.unwrap() {
-                target.take_over(kind, object, &mut uids).await;
-            }
-        }
-        target
-    }
-
-    async fn take_over(&self, kind: Kind, mut object: Value, uids: &mut BTreeMap<String, Value>) {
-        let name = object["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        if kind == Kind::Namespace && (name.starts_with("kube-") || name == "default") {
-            return;
-        }
-        let old = object["metadata"]["uid"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        let metadata = object["metadata"].as_object_mut().unwrap();
-        for field in [
-            "uid",
-            "resourceVersion",
-            "creationTimestamp",
-            "generation",
-            "managedFields",
-        ] {
-            metadata.remove(field);
-        }
-        for owner in metadata
-            .get_mut("ownerReferences")
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-        {
-            let uid = owner["uid"].as_str().unwrap_or_default();
-            owner["uid"] = uids[uid].clone();
-        }
-        object.as_object_mut().unwrap().remove("status");
-        object["apiVersion"] = Value::from(kind.resource().api_version);
-        object["kind"] = Value::from(kind.resource().kind);
-        let namespace = object["metadata"]["namespace"].as_str();
-        let made = self
-            .objects
-            .create(&kind.resource(), namespace, &object, TEST)
-            .await
-            .unwrap_or_else(|error| panic!("{error}"));
-        uids.insert(old, made["metadata"]["uid"].clone());
     }
 
     /// A context as a process of its own would make it; its writes go through `tripwire`.
@@ -501,7 +414,7 @@ impl World {
         calls
             .iter()
             .filter(|call| call.write && !call.from_instance)
-            .map(|call| call.name())
+            .map(remuda_sim::Call::name)
             .collect()
     }
 
@@ -511,7 +424,7 @@ impl World {
         calls
             .iter()
             .filter(|call| !call.from_instance)
-            .map(|call| call.name())
+            .map(remuda_sim::Call::name)
             .collect()
     }
 }
