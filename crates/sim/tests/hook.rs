@@ -59,6 +59,8 @@ async fn a_launching_member_waits_for_its_answer() {
         "ValidationError"
     );
     answer(&client, "ready", &id, "CONTINUE").await.ok();
+    assert_eq!(lifecycles(&client), ["Pending:Proceed"]);
+    client.pass(3).await;
     assert_eq!(lifecycles(&client), ["InService"]);
     let again = answer(&client, "ready", &id, "CONTINUE").await;
     assert!(
@@ -112,8 +114,25 @@ async fn a_terminating_member_keeps_running_until_drained() {
         assert_eq!(lifecycles(&client), ["Terminating:Wait"]);
     }
     answer(&client, "drain", &instance.id, "ABANDON").await.ok();
+    assert_eq!(lifecycles(&client), ["Terminating:Proceed"]);
     client.pass(20).await;
     assert!(lifecycles(&client).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_hooks_must_let_a_member_go() {
+    let client = demo();
+    client.create_group("pool", "1").await;
+    put_hook(&client, "drain", "TERMINATING", "CONTINUE").await;
+    put_hook(&client, "archive", "TERMINATING", "CONTINUE").await;
+    client.pass(30).await;
+    let id = client.group("pool").members[0].instance_id.clone();
+    resize(&client, "0").await;
+    client.pass(5).await;
+    answer(&client, "drain", &id, "CONTINUE").await.ok();
+    assert_eq!(lifecycles(&client), ["Terminating:Wait"]);
+    answer(&client, "archive", &id, "CONTINUE").await.ok();
+    assert_eq!(lifecycles(&client), ["Terminating:Proceed"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -126,8 +126,6 @@ pub(crate) struct HookWait {
     pub(crate) deadline: Timestamp,
     /// Heartbeats extend the wait to at most this.
     pub(crate) last_deadline: Timestamp,
-    /// Hooks of the same transition that come after this one.
-    pub(crate) left: Vec<String>,
 }
 
 /// Where a member stands.
@@ -135,9 +133,11 @@ pub(crate) struct HookWait {
 pub(crate) enum Lifecycle {
     Pending,
     PendingWait,
+    PendingProceed,
     InService,
     Terminating,
     TerminatingWait,
+    TerminatingProceed,
 }
 
 impl Lifecycle {
@@ -145,9 +145,11 @@ impl Lifecycle {
         match self {
             Self::Pending => "Pending",
             Self::PendingWait => "Pending:Wait",
+            Self::PendingProceed => "Pending:Proceed",
             Self::InService => "InService",
             Self::Terminating => "Terminating",
             Self::TerminatingWait => "Terminating:Wait",
+            Self::TerminatingProceed => "Terminating:Proceed",
         }
     }
 }
@@ -181,7 +183,8 @@ pub(crate) struct Member {
     pub(crate) unwell_since: Option<Timestamp>,
     pub(crate) protected: bool,
     pub(crate) in_service_since: Option<Timestamp>,
-    pub(crate) hook: Option<HookWait>,
+    /// Hooks that hold it up, all at once.
+    pub(crate) waits: Vec<HookWait>,
     pub(crate) replace: Option<Replace>,
     /// The activity that launches or terminates it.
     pub(crate) activity: u64,
@@ -192,7 +195,7 @@ impl Member {
     pub(crate) fn counts(&self) -> bool {
         !matches!(
             self.lifecycle,
-            Lifecycle::Terminating | Lifecycle::TerminatingWait
+            Lifecycle::Terminating | Lifecycle::TerminatingWait | Lifecycle::TerminatingProceed
         )
     }
 
@@ -271,15 +274,6 @@ impl Group {
     /// Whether a process runs.
     pub(crate) fn runs(&self, process: &str) -> bool {
         !self.suspended.contains_key(process)
-    }
-
-    /// The hooks of a transition, by name.
-    pub(crate) fn hooks_of(&self, transition: Transition) -> Vec<String> {
-        let hooks = self
-            .hooks
-            .values()
-            .filter(|hook| hook.transition == transition);
-        hooks.map(|hook| hook.name.clone()).collect()
     }
 
     /// The refresh that is not over yet.

@@ -93,11 +93,11 @@ pub(super) fn delete(site: &mut Site<'_>, params: &Params) -> Answer {
         .group
         .members
         .values()
-        .filter(|member| member.hook.as_ref().is_some_and(|wait| wait.hook == name))
+        .filter(|member| member.waits.iter().any(|wait| wait.hook == name))
         .map(|member| member.id.clone())
         .collect();
     for id in waiting {
-        turn.complete_hook(&id, true);
+        turn.complete_hook(&id, name, true);
     }
     Ok(Xml::new())
 }
@@ -144,7 +144,7 @@ pub(super) fn complete(site: &mut Site<'_>, params: &Params) -> Answer {
     };
     let (group, member) = waiting(site, params)?;
     let mut turn = site.turn(&group).expect("it holds the member");
-    turn.complete_hook(&member, go_on);
+    turn.complete_hook(&member, required(params, "LifecycleHookName")?, go_on);
     Ok(Xml::new())
 }
 
@@ -159,15 +159,11 @@ pub(super) fn heartbeat(site: &mut Site<'_>, params: &Params) -> Answer {
         .get(hook)
         .map(|hook| hook.heartbeat)
         .unwrap_or_default();
-    if let Some(wait) = turn
-        .group
-        .members
-        .get_mut(&member)
-        .and_then(|m| m.hook.as_mut())
-    {
+    let waits = turn.group.members.get_mut(&member).map(|m| &mut m.waits);
+    for wait in waits.into_iter().flatten().filter(|wait| wait.hook == hook) {
         wait.deadline = later(now, span).min(wait.last_deadline);
     }
-    turn.await_deadline(&member);
+    turn.await_deadlines(&member);
     Ok(Xml::new())
 }
 
@@ -180,7 +176,7 @@ fn waiting(site: &Site<'_>, params: &Params) -> Result<(Name, Name), AwsError> {
         params.text("InstanceId"),
     );
     let found = group.members.values().find(|member| {
-        member.hook.as_ref().is_some_and(|wait| {
+        member.waits.iter().any(|wait| {
             wait.hook == hook
                 && (token.is_some() || id.is_some())
                 && token.is_none_or(|token| token == wait.token)

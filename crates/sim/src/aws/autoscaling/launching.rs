@@ -139,7 +139,7 @@ impl Turn<'_> {
             unwell_since: None,
             protected: self.group.protect_new,
             in_service_since: None,
-            hook: None,
+            waits: Vec::new(),
             replace: None,
             activity,
         };

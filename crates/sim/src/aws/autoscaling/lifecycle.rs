@@ -1,8 +1,11 @@
 //! How members come into service and leave it, with lifecycle hooks in between.
 //!
 //! ```text
-//! Pending → [Pending:Wait] → InService → Terminating → [Terminating:Wait] → gone
+//! Pending → [Pending:Wait → Pending:Proceed] → InService
+//!         → Terminating, or [Terminating:Wait → Terminating:Proceed] → gone
 //! ```
+
+use std::time::Duration;
 
 use super::{
     activity::ActivityStatus,
@@ -29,8 +32,7 @@ impl Site<'_> {
         };
         member.unwell_since = None;
         if member.lifecycle == Lifecycle::Pending {
-            let hooks = turn.group.hooks_of(Transition::Launching);
-            turn.wait_or_proceed(id, hooks);
+            turn.wait_or_pass(id, Transition::Launching);
         }
     }
 
@@ -60,101 +62,118 @@ impl Site<'_> {
         turn.remove(id);
     }
 
+    /// A member that was let go by its hooks comes into service.
+    pub(crate) fn member_proceeds(&mut self, group: &str, id: &Name) {
+        let Some(mut turn) = self.turn(group) else {
+            return;
+        };
+        let member = turn.group.members.get(id);
+        if member.is_some_and(|member| member.lifecycle == Lifecycle::PendingProceed) {
+            turn.enter_service(id);
+        }
+    }
+
     pub(crate) fn hook_deadline(&mut self, group: &Name, id: &Name) {
         let now = self.fabric.now;
         let Some(mut turn) = self.turn(group) else {
             return;
         };
-        let wait = turn
-            .group
-            .members
-            .get(id)
-            .and_then(|member| member.hook.as_ref());
-        let Some(wait) = wait.filter(|wait| wait.deadline <= now) else {
+        let Some(member) = turn.group.members.get(id) else {
             return;
         };
-        let go_on = turn
-            .group
-            .hooks
-            .get(&wait.hook)
-            .is_some_and(|hook| hook.default_continue);
-        turn.complete_hook(id, go_on);
+        let over: Vec<String> = member
+            .waits
+            .iter()
+            .filter(|wait| wait.deadline <= now)
+            .map(|wait| wait.hook.clone())
+            .collect();
+        for hook in over {
+            let known = turn.group.hooks.get(&hook);
+            let go_on = known.is_some_and(|hook| hook.default_continue);
+            turn.complete_hook(id, &hook, go_on);
+        }
     }
 }
 
 impl Turn<'_> {
-    /// Holds the member at the first of `hooks`, or lets it proceed when there is none.
-    fn wait_or_proceed(&mut self, id: &Name, mut hooks: Vec<String>) {
+    /// Holds the member at all hooks of a transition at once, or lets it pass when there is none.
+    fn wait_or_pass(&mut self, id: &Name, transition: Transition) {
         let now = self.fabric.now;
+        let longest = Duration::from_secs(LONGEST_WAIT_SECONDS);
+        let waits: Vec<HookWait> = self
+            .group
+            .hooks
+            .values()
+            .filter(|hook| hook.transition == transition)
+            .map(|hook| HookWait {
+                hook: hook.name.clone(),
+                token: self.fabric.new_uuid(),
+                deadline: later(now, hook.heartbeat),
+                last_deadline: later(now, (hook.heartbeat * MOST_HEARTBEATS).min(longest)),
+            })
+            .collect();
+        if waits.is_empty() {
+            return match transition {
+                Transition::Launching => self.enter_service(id),
+                Transition::Terminating => self.end_instance(id),
+            };
+        }
         let Some(member) = self.group.members.get_mut(id) else {
             return;
         };
-        if hooks.is_empty() {
-            member.hook = None;
-            if member.counts() {
-                self.enter_service(id);
-            } else {
-                self.end_instance(id);
-            }
+        member.lifecycle = match transition {
+            Transition::Launching => Lifecycle::PendingWait,
+            Transition::Terminating => Lifecycle::TerminatingWait,
+        };
+        member.waits = waits;
+        self.await_deadlines(id);
+    }
+
+    /// Makes the world look at the deadlines of a member's hooks.
+    pub(super) fn await_deadlines(&mut self, id: &Name) {
+        let Some(member) = self.group.members.get(id) else {
+            return;
+        };
+        for wait in &member.waits {
+            let event = Event::HookDeadline {
+                estate: self.compute.id,
+                group: self.group.name.clone(),
+                instance: id.clone(),
+            };
+            self.fabric.events.push(wait.deadline, event);
+        }
+    }
+
+    /// Ends the wait at one hook: on with the transition once no other holds the member, or not.
+    pub(super) fn complete_hook(&mut self, id: &Name, hook: &str, go_on: bool) {
+        let Some(member) = self.group.members.get_mut(id) else {
+            return;
+        };
+        if !member.waits.iter().any(|wait| wait.hook == hook) {
             return;
         }
-        let name = hooks.remove(0);
-        let Some(hook) = self.group.hooks.get(&name) else {
-            return self.wait_or_proceed(id, hooks);
-        };
-        let longest = std::time::Duration::from_secs(LONGEST_WAIT_SECONDS);
-        let deadline = later(now, hook.heartbeat);
-        member.lifecycle = if member.counts() {
-            Lifecycle::PendingWait
-        } else {
-            Lifecycle::TerminatingWait
-        };
-        member.hook = Some(HookWait {
-            hook: name,
-            token: self.fabric.new_uuid(),
-            deadline,
-            last_deadline: later(now, (hook.heartbeat * MOST_HEARTBEATS).min(longest)),
-            left: hooks,
-        });
-        self.await_deadline(id);
-    }
-
-    /// Makes the world look at a hook's deadline.
-    pub(super) fn await_deadline(&mut self, id: &Name) {
-        let wait = self
-            .group
-            .members
-            .get(id)
-            .and_then(|member| member.hook.as_ref());
-        let Some(deadline) = wait.map(|wait| wait.deadline) else {
-            return;
-        };
-        let (estate, group) = (self.compute.id, self.group.name.clone());
-        self.fabric.events.push(
-            deadline,
-            Event::HookDeadline {
-                estate,
-                group,
-                instance: id.clone(),
-            },
-        );
-    }
-
-    /// Ends a hook's wait: on with the transition, or not.
-    pub(super) fn complete_hook(&mut self, id: &Name, go_on: bool) {
-        let Some(member) = self.group.members.get_mut(id) else {
-            return;
-        };
-        let Some(wait) = member.hook.take() else {
-            return;
-        };
-        if member.lifecycle == Lifecycle::PendingWait && !go_on {
+        // Abandoning ends the wait at all hooks; a termination goes on all the same.
+        member.waits.retain(|wait| go_on && wait.hook != hook);
+        let launching = member.lifecycle == Lifecycle::PendingWait;
+        if launching && !go_on {
             let cause = "The lifecycle action of a launching instance was abandoned.";
             return self.terminate(id, cause, false);
         }
-        // Abandoning a termination only skips the hooks that are left: it goes on.
-        let left = if go_on { wait.left } else { Vec::new() };
-        self.wait_or_proceed(id, left);
+        if !member.waits.is_empty() {
+            return;
+        }
+        if launching {
+            member.lifecycle = Lifecycle::PendingProceed;
+            let event = Event::Proceeds {
+                estate: self.compute.id,
+                group: self.group.name.clone(),
+                instance: id.clone(),
+            };
+            self.fabric.after(self.fabric.timing.group_reaction, event);
+        } else {
+            member.lifecycle = Lifecycle::TerminatingProceed;
+            self.end_instance(id);
+        }
     }
 
     fn enter_service(&mut self, id: &Name) {
@@ -169,7 +188,7 @@ impl Turn<'_> {
             .activities
             .end(activity, ActivityStatus::Successful, None, now);
         self.group
-            .poke(self.fabric, self.compute.id, std::time::Duration::ZERO);
+            .poke(self.fabric, self.compute.id, Duration::ZERO);
     }
 
     /// Takes a member out of the group: hooks first if asked for, then its instance.
@@ -186,7 +205,7 @@ impl Turn<'_> {
         };
         member.lifecycle = Lifecycle::Terminating;
         member.replace = None;
-        member.hook = None;
+        member.waits.clear();
         self.group
             .activities
             .end(member.activity, ActivityStatus::Successful, None, now);
@@ -197,18 +216,14 @@ impl Turn<'_> {
             now,
         );
         // A hook cannot hold up an instance that has already ended or stopped.
-        let hooks = if with_hooks && lives {
-            self.group.hooks_of(Transition::Terminating)
+        if with_hooks && lives {
+            self.wait_or_pass(id, Transition::Terminating);
         } else {
-            Vec::new()
-        };
-        self.wait_or_proceed(id, hooks);
+            self.end_instance(id);
+        }
     }
 
     fn end_instance(&mut self, id: &Name) {
-        if let Some(member) = self.group.members.get_mut(id) {
-            member.lifecycle = Lifecycle::Terminating;
-        }
         let gone = |turn: &Self| {
             let instance = turn.compute.instances.get(id);
             instance.is_none_or(|i| i.state == crate::aws::InstanceState::Terminated)
@@ -222,7 +237,7 @@ impl Turn<'_> {
             self.remove(id);
         } else {
             self.group
-                .poke(self.fabric, self.compute.id, std::time::Duration::ZERO);
+                .poke(self.fabric, self.compute.id, Duration::ZERO);
         }
     }
 
@@ -234,7 +249,7 @@ impl Turn<'_> {
             .activities
             .end(member.activity, ActivityStatus::Successful, None, now);
         self.group
-            .poke(self.fabric, self.compute.id, std::time::Duration::ZERO);
+            .poke(self.fabric, self.compute.id, Duration::ZERO);
         Some(member)
     }
 }

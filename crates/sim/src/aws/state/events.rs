@@ -25,6 +25,12 @@ pub(crate) enum Event {
         group: Name,
         instance: Name,
     },
+    /// A member leaves `Pending:Proceed`.
+    Proceeds {
+        estate: EstateId,
+        group: Name,
+        instance: Name,
+    },
     /// An instance leaves `pending`.
     Running(EstateId, Name),
     /// An instance leaves `stopping`.

@@ -160,6 +160,11 @@ impl State {
             } => {
                 self.site(estate).hook_deadline(&group, &instance);
             }
+            Event::Proceeds {
+                estate,
+                group,
+                instance,
+            } => self.site(estate).member_proceeds(&group, &instance),
             Event::Running(id, instance) => self.site(id).instance_runs(&instance),
             Event::Stopped(id, instance) => self.site(id).instance_stopped(&instance),
             Event::Terminated(id, instance) => self.site(id).instance_terminated(&instance),

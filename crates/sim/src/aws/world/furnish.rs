@@ -465,7 +465,7 @@ fn attach(group: &mut Group, instance: &Instance, fabric: &mut Fabric) {
         unwell_since: None,
         protected: false,
         in_service_since: in_service.then_some(instance.launched),
-        hook: None,
+        waits: Vec::new(),
         replace: None,
         activity,
     };
