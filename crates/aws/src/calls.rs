@@ -53,6 +53,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// The service: `autoscaling`.
+    pub(crate) fn service(&self) -> &'static str {
+        self.name.split_once(':').map_or("", |(service, _)| service)
+    }
+
     /// The action without the service: `UpdateAutoScalingGroup`.
     pub(crate) fn action(&self) -> &'static str {
         self.name.split_once(':').map_or(self.name, |(_, a)| a)

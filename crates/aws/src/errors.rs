@@ -159,13 +159,22 @@ impl Row {
 }
 
 /// The class of a code and message; `status` decides where the table knows neither.
-pub(crate) fn classify(code: &str, message: &str, status: Option<u16>) -> (FailureClass, bool) {
+pub(crate) fn classify(
+    service: &str,
+    code: &str,
+    message: &str,
+    status: Option<u16>,
+) -> (FailureClass, bool) {
+    // S3 throttles with 503, whatever the code; elsewhere 503 is an outage.
+    if service == "s3" && status == Some(503) {
+        return (Throttled, false);
+    }
     let lower = message.to_lowercase();
     if let Some(row) = TABLE.iter().find(|row| row.matches(code, &lower)) {
         return (row.class, row.credential);
     }
     let class = match status {
-        Some(429 | 503) => Throttled,
+        Some(429) => Throttled,
         Some(500..=599) | None => Transient,
         Some(401 | 403) => Denied,
         Some(404) => NotFound,
@@ -227,7 +236,7 @@ where
             (FailureClass::Bug, false)
         }
         SdkError::ConstructionFailure(_) => (FailureClass::Bug, false),
-        _ => classify(&code, &message, status),
+        _ => classify(call.service(), &code, &message, status),
     };
     Fault {
         error: CloudError {
@@ -278,7 +287,7 @@ mod tests {
     use super::*;
 
     fn class(code: &str, message: &str) -> FailureClass {
-        classify(code, message, Some(400)).0
+        classify("autoscaling", code, message, Some(400)).0
     }
 
     #[test]
@@ -347,19 +356,29 @@ mod tests {
             "InvalidClientTokenId",
             "SignatureDoesNotMatch",
         ] {
-            assert_eq!(classify(code, "", Some(403)), (Denied, true), "{code}");
+            assert_eq!(
+                classify("ec2", code, "", Some(403)),
+                (Denied, true),
+                "{code}"
+            );
         }
-        assert_eq!(classify("AccessDenied", "", Some(403)), (Denied, false));
+        assert_eq!(
+            classify("s3", "AccessDenied", "", Some(403)),
+            (Denied, false)
+        );
     }
 
     #[test]
     fn an_unknown_code_goes_by_its_status() {
-        assert_eq!(classify("", "", Some(503)).0, Throttled);
-        assert_eq!(classify("", "", Some(500)).0, Transient);
-        assert_eq!(classify("", "", Some(403)).0, Denied);
-        assert_eq!(classify("", "", Some(404)).0, NotFound);
-        assert_eq!(classify("Strange", "", Some(400)).0, Rejected);
-        assert_eq!(classify("", "", None).0, Transient);
+        let class = |service, status| classify(service, "Strange", "", status).0;
+        assert_eq!(class("s3", Some(503)), Throttled);
+        assert_eq!(class("ec2", Some(503)), Transient);
+        assert_eq!(class("ec2", Some(429)), Throttled);
+        assert_eq!(class("ec2", Some(500)), Transient);
+        assert_eq!(class("s3", Some(403)), Denied);
+        assert_eq!(class("s3", Some(404)), NotFound);
+        assert_eq!(class("ec2", Some(400)), Rejected);
+        assert_eq!(class("ec2", None), Transient);
     }
 
     #[test]

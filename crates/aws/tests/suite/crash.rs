@@ -180,6 +180,47 @@ async fn survives(scenario: Scenario) {
     }
 }
 
+/// The same when the process goes on and only the answer to a call is lost.
+async fn survives_lost_answers(scenario: Scenario) {
+    let (world, mut pool) = scenario.begin().await;
+    let mark = world.recorder.mark();
+    scenario.finish(&world, &mut pool).await;
+    let expected = End::of(&world, &pool, mark);
+    for call in 0.. {
+        let (world, mut pool) = scenario.begin().await;
+        let mark = world.recorder.mark();
+        world.recorder.lose_answer(Some(call));
+        scenario.finish(&world, &mut pool).await;
+        if !world.recorder.lose_answer(None) {
+            assert!(call > 1, "{scenario:?} makes more calls than that");
+            return;
+        }
+        let mut end = End::of(&world, &pool, mark);
+        for (latest, ..) in &mut end.templates {
+            let wanted = expected.templates.first().map_or(0, |(latest, ..)| *latest);
+            assert!(
+                *latest <= wanted + 1,
+                "{scenario:?} lost the answer to call {call}"
+            );
+            *latest = wanted;
+        }
+        assert_eq!(end, expected, "{scenario:?} lost the answer to call {call}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_answers_double_nothing() {
+    for scenario in [
+        Scenario::Create,
+        Scenario::CreateAutoscaled,
+        Scenario::Update,
+        Scenario::Roll,
+        Scenario::Delete,
+    ] {
+        survives_lost_answers(scenario).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn creation_survives_a_stop_after_any_write() {
     survives(Scenario::Create).await;

@@ -17,6 +17,7 @@ mod image;
 mod lifecycle;
 mod membership;
 mod moto;
+mod oracle;
 mod roll;
 mod teardown;
 mod template;

@@ -106,6 +106,9 @@ struct Inner {
 struct Writes {
     made: usize,
     stop_after: Option<usize>,
+    /// The answer to this call among the mutating ones is lost.
+    lost: Option<usize>,
+    calls: usize,
 }
 
 impl fmt::Debug for Recorder {
@@ -139,6 +142,21 @@ impl Recorder {
     pub fn stop_after(&self, further: Option<usize>) {
         let mut writes = self.inner.writes.lock().unwrap();
         writes.stop_after = further.map(|further| writes.made + further);
+    }
+
+    /// The answer to the mutating call after `further` others is lost: it is carried out, and the
+    /// connection breaks. Whether that happened, when asked with `None`.
+    pub fn lose_answer(&self, further: Option<usize>) -> bool {
+        let mut writes = self.inner.writes.lock().unwrap();
+        let has_happened = writes.lost.is_some_and(|lost| writes.calls > lost);
+        writes.lost = further.map(|further| writes.calls + further);
+        has_happened
+    }
+
+    fn loses_this(&self) -> bool {
+        let mut writes = self.inner.writes.lock().unwrap();
+        writes.calls += 1;
+        writes.lost == Some(writes.calls - 1)
     }
 
     /// Resolves when the process under test must end.
@@ -204,6 +222,11 @@ impl Recorder {
         self.inner.calls.lock().unwrap().push(recorded);
         if is_done {
             self.wrote().await;
+            if self.loses_this() {
+                let mut broken = Response::new(Full::default());
+                *broken.status_mut() = http::StatusCode::GATEWAY_TIMEOUT;
+                return broken;
+            }
         }
         answer
     }
