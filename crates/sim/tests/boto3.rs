@@ -19,7 +19,8 @@ async fn boto3_understands_every_answer() {
     let sim = AwsSim::builder().clock(clock).seed(1).demo();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let server = tokio::spawn(axum::serve(listener, sim.router()).into_future());
+    let router = sim.router().nest("/_sim", sim.control_router());
+    let server = tokio::spawn(axum::serve(listener, router).into_future());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3_shapes.py");
     let output = Command::new(python)
         .arg(script)

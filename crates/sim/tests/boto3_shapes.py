@@ -4,12 +4,15 @@ usage: boto3_shapes.py ENDPOINT
 """
 
 import base64
+import json
 import sys
 import time
+import urllib.request
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.parsers import ResponseParserError
 
 ENDPOINT = sys.argv[1]
 SUBNETS = ["subnet-0aaa0000000000001", "subnet-0bbb0000000000002", "subnet-0ccc0000000000003"]
@@ -26,9 +29,18 @@ def client(service, **credentials):
     return boto3.client(
         service,
         endpoint_url=ENDPOINT,
-        config=Config(retries={"max_attempts": 1}, s3={"addressing_style": "path"}),
+        config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
         **(credentials or KEYS),
     )
+
+
+def control(path, **body):
+    request = urllib.request.Request(
+        f"{ENDPOINT}/_sim/{path}",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+    )
+    urllib.request.urlopen(request).close()
 
 
 def refused(code, call, **params):
@@ -373,5 +385,15 @@ asg.update_auto_scaling_group(
 eventually("no members", lambda: not group()["Instances"])
 asg.delete_auto_scaling_group(AutoScalingGroupName=GROUP)
 eventually("no group", lambda: not asg.describe_auto_scaling_groups()["AutoScalingGroups"])
-ec2.delete_launch_template(LaunchTemplateName="pool-lt")
+
+# Connections that break over a real socket: with and without the call being carried out.
+for effect, left in (("disconnect", 1), ("lost-answer", 0)):
+    control("faults", effect=effect, service="ec2", action="DeleteLaunchTemplate", times=1)
+    try:
+        ec2.delete_launch_template(LaunchTemplateName="pool-lt")
+    except (HTTPClientError, ResponseParserError) as error:
+        print(effect, "was seen as", type(error).__name__)
+    else:
+        raise AssertionError(f"{effect} was not seen")
+    assert len(ec2.describe_launch_templates()["LaunchTemplates"]) == left, effect
 print("all shapes accepted")
