@@ -1,12 +1,17 @@
 //! Replacing running members: when, how, and how a crash is resumed (AWS document 4.7).
 //!
 //! ```text
-//! CreateTemplate -> Remember(pending) -> UpdateGroup -> StartRefresh -> Remember(done) -> DeleteTemplate(old)
+//! Remember(pending) -> CreateTemplate -> UpdateGroup -> StartRefresh -> Remember(done) -> DeleteTemplate(old)
 //! ```
 //!
 //! A roll is owed from the moment it is pending until a refresh was accepted. No pass waits: a
 //! refused start leaves the roll pending, the next pass sees the refresh that runs and cancels it,
 //! and later passes look again until it ended.
+//!
+//! A start that was accepted right before a crash is told by the ids of the refreshes there were
+//! when the group was about to be updated: one that is not among them came afterwards, so it
+//! replaces with the new template, whoever started it. Known limit: a refresh that somebody starts
+//! within the moment between that read and the update is taken for the roll's own.
 
 use std::collections::BTreeSet;
 

@@ -313,7 +313,10 @@ impl<'a> Scene<'a> {
         match roll {
             Roll::Begin { .. } => Some(PendingRoll {
                 template_name: used.to_owned(),
-                old_template_name: group.template_name.clone(),
+                old_template_name: group
+                    .template_name
+                    .clone()
+                    .filter(|name| self.templates.contains_key(name.as_str())),
                 roll_key: self.desired.roll_key.clone(),
                 refreshes_before: roll::known_ids(self.refreshes),
             }),

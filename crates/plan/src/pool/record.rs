@@ -140,8 +140,8 @@ pub struct AwsRecord {
     pub applied: Option<AwsApplied>,
     /// The desired capacity last observed (C-13).
     pub last_desired_capacity: Option<i64>,
-    /// Launch templates that a roll left behind and that are still to be deleted. Names stay here
-    /// until a read shows that they are gone.
+    /// Launch templates that nothing uses: left behind by a roll, or about to be made. They are
+    /// deleted unless a later pass uses them; names stay here until a read shows that they are gone.
     pub superseded_templates: BTreeSet<String>,
     /// The payload object of an earlier bucket, until it is deleted.
     pub old_payload: Option<PayloadPlace>,

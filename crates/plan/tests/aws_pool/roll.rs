@@ -405,3 +405,20 @@ fn somebody_elses_refresh_is_never_taken_for_the_rolls_own() {
     assert_eq!(statuses, ["InProgress", "Cancelled"]);
     assert_eq!(cloud.rolled_to.as_deref(), Some(cloud.template().0));
 }
+
+#[test]
+fn a_template_that_is_not_ours_is_not_deleted_by_a_roll() {
+    let (mut cloud, demo) = applied(demo());
+    let ours = cloud.template().0.to_owned();
+    let mut other = cloud.templates[&ours].clone();
+    other.tags.clear();
+    let by_hand = format!("{}-by-hand", super::demo::GROUP);
+    cloud.templates.insert(by_hand.clone(), other);
+    cloud.group_mut().template_name = Some(by_hand.clone());
+    let mut demo = demo.version("v1.35.0");
+    cloud.settle(&mut demo);
+    let (used, _) = cloud.template();
+    assert_ne!(used, by_hand);
+    assert!(cloud.templates.contains_key(&by_hand));
+    assert_eq!(own_templates(&cloud), 2);
+}
