@@ -394,3 +394,73 @@ OPENAPI = rules(
     }, description="a thing", required=["spec"]),
     {"rule": "self.metadata.name != ''", "message": "m"},
 )
+
+
+def random_pair(r):
+    return {k: r.choice("xy") for k in "ab" if r.random() < 0.5}
+
+
+def random_list(r, names, make):
+    chosen = [n for n in names if r.random() < 0.5]
+    r.shuffle(chosen)
+    return [make(n) for n in chosen]
+
+
+def random_entry(r, name):
+    entry = {"k": name}
+    if r.random() < 0.5:
+        entry["v"] = r.choice("xy")
+    if r.random() < 0.4:
+        entry["o"] = random_pair(r)
+    return entry
+
+
+def random_port(r, number):
+    port = {"port": number}
+    if r.random() < 0.5:
+        port["protocol"] = r.choice(["TCP", "UDP"])
+    if r.random() < 0.5:
+        port["name"] = r.choice("xy")
+    if r.random() < 0.4:
+        port["tags"] = random_list(r, "ab", str)
+    return port
+
+
+def random_any(r):
+    return r.choice([1, "x", {"a": 1}, {"a": {"b": [1]}}, {"a": {"c": "x"}, "b": 2}, [1, 2]])
+
+
+def random_spec(r):
+    makers = {
+        "s": lambda: r.choice("xy"), "i": lambda: r.randrange(2), "d": lambda: r.choice(["dd", "ee"]),
+        "o": lambda: {**random_pair(r), **({"p": {"q": r.choice("xy")}} if r.random() < 0.4 else {})},
+        "m": lambda: {k: r.choice("xy") for k in "abc" if r.random() < 0.5},
+        "mm": lambda: {k: random_pair(r) for k in "ab" if r.random() < 0.5},
+        "am": lambda: {k: r.choice("xy") for k in "ab" if r.random() < 0.5},
+        "ao": lambda: random_pair(r), "al": lambda: random_list(r, "abc", str), "set": lambda: random_list(r, "abcd", str),
+        "kl": lambda: random_list(r, "abc", lambda n: random_entry(r, n)), "ports": lambda: random_list(r, [80, 81], lambda n: random_port(r, n)),
+        "any": lambda: random_any(r),
+    }
+    return {name: make() for name, make in makers.items() if r.random() < 0.3}
+
+
+def random_step(r):
+    manager = r.choice(["one", "two", "three", "kubectl"])
+    verb = r.choice(["apply", "apply", "apply", "merge", "update"])
+    spec = random_spec(r)
+    if verb == "apply":
+        return ap({"spec": spec}, manager, force=r.random() < 0.4)
+    if verb == "merge":
+        for name in [n for n in ("s", "o", "m", "kl", "any") if n not in spec and r.random() < 0.2]:
+            spec[name] = None
+        return up({"spec": spec}, manager, "merge")
+    return up({"spec": spec}, manager)
+
+
+def random_case(seed):
+    r = __import__("random").Random(seed)
+    first = up({"spec": random_spec(r)}, "creator", "create") if r.random() < 0.3 else ap({"spec": random_spec(r)})
+    return case(f"seed {seed}", first, *[random_step(r) for _ in range(r.randrange(3, 8))])
+
+
+RANDOM = [random_case(seed) for seed in range(80)]

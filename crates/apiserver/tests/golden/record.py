@@ -189,15 +189,30 @@ def record_definition(server):
     return out
 
 
+def record_random(server):
+    return play(server, cases.RANDOM, shared=True)
+
+
 def record_apply(server):
+    return play(server, cases.APPLY)
+
+
+def play(server, given, shared=False):
+    """Plays cases one after another; shared ones have one schema, which the first case holds."""
     out = []
-    for index, case in enumerate(cases.APPLY):
+    for index, case in enumerate(given):
+        first, index = index == 0, 0 if shared else index
         extra = {"subresources": {"status": {}}} if case.get("status") else None
         crd = definition(2000 + index, case["schema"], extra=extra)
-        refused = establish(server, crd)
-        if refused:
-            raise SystemExit(f"{case['name']}: {refused['message']}")
         path = f"{GROUP}/t{2000 + index}s"
+        if first or not shared:
+            refused = establish(server, crd)
+            if refused:
+                raise SystemExit(f"{case['name']}: {refused['message']}")
+        else:
+            case = {**case}
+            del case["schema"]
+            server.call("DELETE", f"{path}/a")
         steps = []
         kind = f"T{2000 + index}"
         case = json.loads(json.dumps(case).replace("@KIND@", kind))
@@ -229,7 +244,8 @@ def record_apply(server):
                 raise SystemExit(step["verb"])
             steps.append({**step, "outcome": outcome(*answer)})
         out.append({**case, "kind": f"T{2000 + index}", "steps": steps})
-        drop(server, crd)
+        if not shared:
+            drop(server, crd)
     return out
 
 
@@ -378,8 +394,8 @@ def record_openapi(server):
     return [{"schema": cases.OPENAPI, "document": document}]
 
 
-# The first five need the CRD server, the others a core API, too.
-TOPICS = ["validation", "definition", "apply", "table", "openapi", "strategic", "core", "core_table"]
+# The first six need the CRD server, the others a core API, too.
+TOPICS = ["validation", "definition", "apply", "random", "table", "openapi", "strategic", "core", "core_table"]
 
 
 def main():
