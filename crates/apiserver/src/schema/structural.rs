@@ -248,6 +248,8 @@ pub struct Node {
     pub(crate) rules: RuleSet,
     /// Whether this node or one below has rules.
     pub(crate) rules_below: bool,
+    /// Whether rules of the tree below this root nest too deeply for a small stack.
+    pub(crate) deep_rules: bool,
     /// Whether this node or one below has defaults.
     pub(crate) defaults_below: bool,
     /// Whether this node or one below has list types that demand uniqueness.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::types::{Scope, Type, check};
-use super::{Rule, cost};
+use super::{Rule, cost, program};
 use crate::schema::field_error::{FieldError, FieldErrorKind};
 use crate::schema::structural::{Additional, ListType, Node, NodeRef};
 
@@ -46,23 +46,36 @@ impl Declared {
 /// # Errors
 /// Every reason why a rule can't be part of a definition.
 pub(crate) fn compile(node: &mut Node, at: &str) -> Result<(), Vec<FieldError>> {
-    let mut compiler = Compiler {
-        errors: Vec::new(),
-        costs: Vec::new(),
-    };
-    compiler.node(
-        node,
-        Place {
+    if !node.rules_below {
+        return Ok(());
+    }
+    let compiled = program::with_large_stack(|| {
+        let mut compiler = Compiler {
+            errors: Vec::new(),
+            costs: Vec::new(),
+            deep: false,
+        };
+        compiler.node(
+            node,
+            Place {
+                at,
+                uncorrelated: None,
+                entries: 1,
+            },
+        );
+        compiler.total(at);
+        node.deep_rules = compiler.deep;
+        compiler.errors
+    });
+    match compiled {
+        Ok(errors) if errors.is_empty() => Ok(()),
+        Ok(errors) => Err(errors),
+        Err(reason) => Err(vec![FieldError::new(
+            FieldErrorKind::Internal,
             at,
-            uncorrelated: None,
-            entries: 1,
-        },
-    );
-    compiler.total(at);
-    if compiler.errors.is_empty() {
-        Ok(())
-    } else {
-        Err(compiler.errors)
+            None,
+            reason,
+        )]),
     }
 }
 
@@ -70,6 +83,8 @@ struct Compiler {
     errors: Vec<FieldError>,
     /// Where the rules are, and what they cost at worst.
     costs: Vec<(String, u64)>,
+    /// Whether any rule needs a large stack.
+    deep: bool,
 }
 
 /// Where a schema stands.
@@ -292,18 +307,14 @@ impl Compiler {
         at: &str,
     ) -> Option<Program> {
         let is_rule = source == declared.rule;
-        let program = match Program::compile(source) {
+        let program = match program::parse(source) {
             Ok(program) => program,
-            Err(error) => {
-                let reason = error.to_string().replace('\n', " ");
-                self.refuse(
-                    at,
-                    declared,
-                    format!("compilation failed: {}", reason.trim()),
-                );
+            Err(reason) => {
+                self.refuse(at, declared, reason);
                 return None;
             }
         };
+        self.deep |= program::is_deep(&program);
         let this = Type::of(node).unwrap_or(Type::Dyn);
         let old = match declared.optional_old_self {
             Some(true) => Type::Optional(Box::new(this.clone())),

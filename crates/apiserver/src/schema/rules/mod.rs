@@ -8,6 +8,7 @@
 mod cost;
 mod declared;
 mod functions;
+mod program;
 mod types;
 mod values;
 
@@ -77,10 +78,17 @@ pub(crate) fn evaluate(
     if !root.rules_below {
         return;
     }
-    LIBRARIES.with(|libraries| {
-        let mut walk = Walk { libraries, errors };
-        walk.node(new, old, root, &Path::Root);
-    });
+    let mut walk = || {
+        LIBRARIES.with(|libraries| {
+            let mut walk = Walk { libraries, errors };
+            walk.node(new, old, root, &Path::Root);
+        });
+    };
+    if !root.deep_rules {
+        walk();
+    } else if let Err(reason) = program::with_large_stack(walk) {
+        errors.push(FieldError::new(FieldErrorKind::Internal, "", None, reason));
+    }
 }
 
 struct Walk<'a> {
@@ -175,7 +183,7 @@ impl Walk<'_> {
         node: &Node,
         path: &Path<'_>,
     ) {
-        let detail = match rule.program.execute(scope) {
+        let detail = match program::run(&rule.program, scope) {
             Ok(Cel::Bool(true)) => return,
             Ok(Cel::Bool(false)) => message(rule, scope),
             Ok(_) => {
@@ -250,7 +258,7 @@ fn bind_old(scope: &mut Context<'_>, rule: &Rule, old: Option<&Cel>) {
 /// The rule's message: the expression's, else the written one, else the rule itself.
 fn message(rule: &Rule, scope: &Context<'_>) -> String {
     if let Some(program) = &rule.message_program
-        && let Ok(Cel::String(text)) = program.execute(scope)
+        && let Ok(Cel::String(text)) = program::run(program, scope)
     {
         let text = text.trim();
         if !text.is_empty() && !text.contains('\n') && text.len() <= MAX_MESSAGE {
