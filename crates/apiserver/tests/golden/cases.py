@@ -464,3 +464,208 @@ def random_case(seed):
 
 
 RANDOM = [random_case(seed) for seed in range(80)]
+
+
+# Expressions with `self` = OBJECT; recorded is whether each holds, fails to evaluate, or is refused.
+EXPRESSIONS = r"""
+1 + 2 == 3
+7 / 2 == 3
+-7 / 2 == -3
+7 % 3 == 1
+-7 % 3 == -1
+2 * 3 - 4 == 2
+1.5 + 1.5 == 3.0
+1 == 1.0
+1 < 1.5
+2u > 1u
+1u == 1
+0x10 == 16
+1e3 == 1000.0
+-1 < 0
+- 1 == -1
+1--1 == 2
+!!true
+!(!true)
+9223372036854775807 + 1 > 0
+1 / 0 == 1
+1 % 0 == 1
+'a' < 'b'
+'a' + 'b' == 'ab'
+"a\tb".size() == 3
+r'a\tb'.size() == 4
+'äöü'.size() == 3
+size('abc') == 3
+'abc'.contains('b')
+'abc'.startsWith('ab') && 'abc'.endsWith('bc')
+'abc'.matches('^a.c$')
+'abc'.matches('b')
+'abc'.charAt(1) == 'b'
+'abcabc'.indexOf('c') == 2
+'abcabc'.indexOf('c', 3) == 5
+'abcabc'.lastIndexOf('a') == 3
+'abc'.replace('b', 'x') == 'axc'
+'aaa'.replace('a', 'b', 2) == 'bba'
+'a,b,c'.split(',') == ['a', 'b', 'c']
+'a,b,c'.split(',', 2) == ['a', 'b,c']
+['a', 'b'].join('-') == 'a-b'
+['a', 'b'].join() == 'ab'
+'abcd'.substring(1, 3) == 'bc'
+'abcd'.substring(2) == 'cd'
+' a '.trim() == 'a'
+'Ab'.lowerAscii() == 'ab' && 'Ab'.upperAscii() == 'AB'
+'abc'.reverse() == 'cba'
+strings.quote('a') == '"a"'
+'%s has %d'.format(['a', 3]) == 'a has 3'
+'%.2f'.format([1.234]) == '1.23'
+'%x %o %b'.format([255, 8, 5]) == 'ff 10 101'
+'abc 123'.find('[0-9]+') == '123'
+'abc 123 45'.findAll('[0-9]+') == ['123', '45']
+'abc 123 45'.findAll('[0-9]+', 1) == ['123']
+[1, 2, 3].size() == 3
+[1, 2] + [3] == [1, 2, 3]
+2 in [1, 2, 3]
+!(5 in [1, 2, 3])
+[1, 2, 3][1] == 2
+[1, 2, 3][5] == 2
+[1, 2, 3].all(x, x > 0)
+[1, 2, 3].exists(x, x == 2)
+[1, 2, 2].exists_one(x, x == 2)
+[1, 2, 3].map(x, x * 2) == [2, 4, 6]
+[1, 2, 3].map(x, x > 1, x * 2) == [4, 6]
+[1, 2, 3].filter(x, x > 1) == [2, 3]
+[3, 1, 2].min() == 1 && [3, 1, 2].max() == 3
+[1, 2, 3].sum() == 6
+[1, 2, 3].isSorted() && !['b', 'a'].isSorted()
+[1, 2, 3].indexOf(2) == 1
+[1, 2, 2].lastIndexOf(2) == 2
+[[1, 2], [3]].flatten() == [1, 2, 3]
+[1, 2, 2].distinct() == [1, 2]
+[3, 1, 2].sort() == [1, 2, 3]
+[1, 2, 3].slice(1, 3) == [2, 3]
+[1, 2, 3].reverse() == [3, 2, 1]
+['b', 'a'].sortBy(x, x) == ['a', 'b']
+lists.range(3) == [0, 1, 2]
+[1, 2].first().value() == 1
+{'a': 1}.a == 1
+{'a': 1}['a'] == 1
+{'a': 1, 'b': 2}.size() == 2
+'a' in {'a': 1}
+{'a': 1}.all(k, k == 'a')
+{'a': 1}.exists(k, k == 'b')
+{'a': 1}.map(k, k) == ['a']
+{'a': 1} == {'a': 1}
+{'a': 1}['b'] == 1
+has({'a': 1}.a) && !has({'a': 1}.b)
+[1, 2].all(i, v, v == i + 1)
+[1, 2].transformList(i, v, v * 2) == [2, 4]
+{'a': 1}.transformMap(k, v, v + 1) == {'a': 2}
+cel.bind(x, 5, x * x == 25)
+true ? true : false
+(1 > 2 ? 'a' : 'b') == 'b'
+false && 1 / 0 == 1
+true || 1 / 0 == 1
+1 / 0 == 1 || true
+1 / 0 == 1 && false
+[1, 0].exists(x, 1 / x == 1)
+null == null
+type(1) == int && type('a') == string && type(1.0) == double && type(true) == bool
+type([1]) == list && type({'a': 1}) == map && type(null) == null_type
+type(1u) == uint && type(b'a') == bytes && type(type(1)) == type
+int('5') == 5 && int(5.9) == 5 && int(5u) == 5
+int('x') == 5
+uint('5') == 5u && double('1.5') == 1.5 && double(1) == 1.0
+string(5) == '5' && string(1.5) == '1.5' && string(true) == 'true'
+bool('true') && bool('1')
+bytes('a') == b'a' && string(b'a') == 'a'
+dyn(1) == 1
+dyn('a') == dyn(1)
+timestamp('2024-01-01T00:00:00Z') < timestamp('2024-01-02T00:00:00Z')
+timestamp('2024-01-01T00:00:00Z') + duration('24h') == timestamp('2024-01-02T00:00:00Z')
+timestamp('2024-01-02T00:00:00Z') - timestamp('2024-01-01T00:00:00Z') == duration('86400s')
+timestamp('2024-03-05T06:07:08Z').getFullYear() == 2024
+timestamp('2024-03-05T06:07:08Z').getMonth() == 2
+timestamp('2024-03-05T06:07:08Z').getDate() == 5 && timestamp('2024-03-05T06:07:08Z').getDayOfMonth() == 4
+timestamp('2024-03-05T06:07:08Z').getDayOfWeek() == 2 && timestamp('2024-03-05T06:07:08Z').getDayOfYear() == 64
+timestamp('2024-03-05T06:07:08Z').getHours() == 6 && timestamp('2024-03-05T06:07:08Z').getMinutes() == 7
+timestamp('2024-03-05T06:07:08Z').getHours('+02:00') == 8
+duration('1h30m').getMinutes() == 90 && duration('90s').getSeconds() == 90
+duration('1.5s') == duration('1500ms')
+string(duration('90m')) == '5400s'
+string(timestamp('2024-01-01T00:00:00Z')) == '2024-01-01T00:00:00Z'
+int(timestamp('1970-01-01T00:01:00Z')) == 60
+duration('x') == duration('1s')
+optional.of(1).hasValue() && optional.of(1).value() == 1
+!optional.none().hasValue()
+optional.none().orValue(5) == 5
+optional.of(1).or(optional.of(2)).value() == 1
+optional.ofNonZeroValue('').hasValue() == false
+optional.of(2).optMap(x, x * 2).value() == 4
+{'a': 1}[?'a'].value() == 1
+{'a': 1}[?'b'].orValue(7) == 7
+[1, 2][?0].value() == 1
+{'a': {'b': 1}}.?a.b.orValue(2) == 1
+sets.contains([1, 2, 3], [2, 1])
+sets.equivalent([1, 2, 1], [2, 1])
+sets.intersects([1, 2], [2, 3])
+quantity('1Gi') == quantity('1024Mi')
+quantity('1').isLessThan(quantity('1500m'))
+quantity('1k').compareTo(quantity('1000')) == 0
+quantity('100m').add(quantity('900m')) == quantity('1')
+quantity('2').sub(1).asInteger() == 1
+quantity('1.5').isInteger() == false && quantity('1').sign() == 1
+quantity('50').asApproximateFloat() == 50.0
+isQuantity('1Gi') && !isQuantity('1X')
+ip('1.2.3.4').family() == 4 && ip('::1').isLoopback()
+isIP('1.2.3.4') && !isIP('1.2.3')
+ip.isCanonical('::1') && !ip.isCanonical('0:0::1')
+ip('10.0.0.1') == ip('10.0.0.1')
+string(ip('1.2.3.4')) == '1.2.3.4'
+cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')
+cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.0.0.0/8').prefixLength() == 8
+cidr('10.0.0.0/8').ip() == ip('10.0.0.0')
+isCIDR('10.0.0.0/8') && !isCIDR('10.0.0.0')
+url('https://a.example:80/b?c=d').getHost() == 'a.example:80'
+url('https://a.example:80/b?c=d').getHostname() == 'a.example' && url('https://a.example:80/b?c=d').getPort() == '80'
+url('https://a.example:80/b?c=d').getEscapedPath() == '/b' && url('https://a.example:80/b?c=d').getQuery() == {'c': ['d']}
+isURL('https://a') && !isURL('a b')
+semver('1.2.3').isLessThan(semver('1.10.0')) && semver('1.2.3').minor() == 2
+isSemver('1.2.3') && !isSemver('v1.2')
+semver('v1.2', true).major() == 1
+math.greatest(1, 2, 3) == 3 && math.least(1, 2) == 1
+math.ceil(1.2) == 2.0 && math.floor(1.8) == 1.0 && math.round(1.5) == 2.0
+math.abs(-1) == 1 && math.sign(-5) == -1
+base64.encode(b'hello') == 'aGVsbG8=' && base64.decode('aGVsbG8=') == b'hello'
+format.named('dns1123Label').hasValue()
+format.dns1123Label().validate('A').hasValue()
+!format.dns1123Label().validate('a').hasValue()
+!format.date().validate('2024-01-01').hasValue()
+!format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue()
+!format.qualifiedName().validate('a/b').hasValue()
+jsonpatch.escapeKey('a/b~c') == 'a~1b~0c'
+self.s == 'text'
+self.i == 3 && self.d == 1.5
+self.l == ['a', 'b']
+self.l.all(x, self.m[x] == x)
+self.m.a == 'a'
+has(self.none)
+!has(self.none)
+self.none == 'x'
+self.o.a_b == 1 && self.o.c__dash__d == 2
+self.kl.filter(e, e.k == 'b')[0].v == 2
+self.kl.map(e, e.k).exists(k, k == 'a')
+self.t > timestamp('2024-01-01T00:00:00Z')
+self.io == 5
+string(self.io) == '5'
+self.l.size() + self.m.size() == 4
+self.l.exists(x, x.matches('^[ab]$')) ? self.i > 2 : false
+self.kl.all(a, self.kl.exists_one(b, a.k == b.k))
+self == oldSelf
+""".strip().splitlines()
+
+EXPRESSION_SCHEMA = {
+    "s": {**STRING, "maxLength": 20}, "i": INT, "d": {"type": "number"}, "l": {"type": "array", "maxItems": 5, "items": {**STRING, "maxLength": 5}},
+    "m": {"type": "object", "maxProperties": 5, "additionalProperties": {**STRING, "maxLength": 5}}, "none": {**STRING, "maxLength": 5},
+    "o": obj({"a_b": INT, "c-d": INT}), "t": {**STRING, "format": "date-time"}, "io": {"x-kubernetes-int-or-string": True},
+    "kl": {"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": obj({"k": {**STRING, "maxLength": 5}, "v": INT}, required=["k"])},
+}
+OBJECT = {"s": "text", "i": 3, "d": 1.5, "l": ["a", "b"], "m": {"a": "a", "b": "b"}, "o": {"a_b": 1, "c-d": 2}, "t": "2025-01-01T00:00:00Z", "io": 5, "kl": [{"k": "a", "v": 1}, {"k": "b", "v": 2}]}

@@ -379,6 +379,28 @@ def record_core_table(server):
     return out
 
 
+def record_expressions(server):
+    """One definition with every expression: those that it is refused for are left out, then one object."""
+    outcomes = {}
+    fields = lambda: {f"x{i}": cases.rules(cases.obj(cases.EXPRESSION_SCHEMA), {"rule": e, "message": "m"}) for i, e in enumerate(cases.EXPRESSIONS) if e not in outcomes}
+    while True:
+        crd = definition(5000, cases.spec(fields()))
+        refused = establish(server, crd)
+        if not refused:
+            break
+        for cause in refused["details"]["causes"]:
+            found = re.search(r"properties\[x(\d+)\]", cause["field"])
+            if found:
+                outcomes[cases.EXPRESSIONS[int(found.group(1))]] = {"refused": cause["message"]}
+    body = {"apiVersion": "golden.example.com/v1", "kind": "T5000", "metadata": {"name": "a"}, "spec": {name: cases.OBJECT for name in fields()}}
+    _, answer, _ = server.call("POST", f"{GROUP}/t5000s", body)
+    for cause in (answer.get("details") or {}).get("causes", []):
+        expression = cases.EXPRESSIONS[int(re.search(r"x(\d+)", cause["field"]).group(1))]
+        outcomes[expression] = {"holds": False} if cause["message"].endswith("m") and "evaluating" not in cause["message"] else {"fails": cause["message"]}
+    drop(server, crd)
+    return [{"rule": e, "outcome": outcomes.get(e, {"holds": True})} for e in cases.EXPRESSIONS] + [{"properties": cases.EXPRESSION_SCHEMA, "object": cases.OBJECT}]
+
+
 def record_openapi(server):
     crd = definition(4000, cases.OPENAPI, extra={"subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.i", "statusReplicasPath": ".status.n"}}})
     crd["spec"]["scope"] = "Namespaced"
@@ -394,8 +416,8 @@ def record_openapi(server):
     return [{"schema": cases.OPENAPI, "document": document}]
 
 
-# The first six need the CRD server, the others a core API, too.
-TOPICS = ["validation", "definition", "apply", "random", "table", "openapi", "strategic", "core", "core_table"]
+# The first seven need the CRD server, the others a core API, too.
+TOPICS = ["validation", "definition", "apply", "random", "table", "expressions", "openapi", "strategic", "core", "core_table"]
 
 
 def main():

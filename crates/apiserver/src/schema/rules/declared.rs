@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube_cel::cel::Program;
+use kube_cel::cel::IdedExpr;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -159,8 +159,8 @@ impl Compiler {
     }
 
     /// Refuses an expression that costs too much, and remembers its cost.
-    fn budget(&mut self, name: &str, program: &Program, node: &Node, at: &str, entries: u64) {
-        let cost = cost::estimate(program.expression(), node).saturating_mul(entries);
+    fn budget(&mut self, name: &str, program: &IdedExpr, node: &Node, at: &str, entries: u64) {
+        let cost = cost::estimate(program, node).saturating_mul(entries);
         if let Some(excess) = cost::excess(name, cost, cost::RULE_LIMIT) {
             self.errors.push(FieldError::forbidden(at, excess));
         }
@@ -305,7 +305,7 @@ impl Compiler {
         declared: &Declared,
         node: &Node,
         at: &str,
-    ) -> Option<Program> {
+    ) -> Option<IdedExpr> {
         let is_rule = source == declared.rule;
         let program = match program::parse(source) {
             Ok(program) => program,
@@ -321,7 +321,7 @@ impl Compiler {
             _ => this.clone(),
         };
         let scope: Scope<'_> = [("self".to_owned(), this), ("oldSelf".to_owned(), old)].into();
-        match check(program.expression(), &scope) {
+        match check(&program, &scope) {
             Err(mistake) => {
                 self.refuse(
                     at,

@@ -8,15 +8,15 @@
 mod cost;
 mod declared;
 mod functions;
+mod library;
 mod program;
 mod types;
 mod values;
 
 use std::sync::Arc;
 
-use kube_cel::KubeCelExt;
 use kube_cel::cel::objects::OptionalValue;
-use kube_cel::cel::{Context, Program, Value as Cel};
+use kube_cel::cel::{Context, IdedExpr, Value as Cel};
 use serde_json::Value;
 
 use super::correlate::ListIndex;
@@ -25,7 +25,7 @@ use super::path::Path;
 use super::structural::{JsonType, ListType, Node};
 
 pub(crate) use declared::{Declared, compile};
-use values::{reason, register_types, to_cel, to_cel_beside};
+use values::{reason, to_cel, to_cel_beside};
 
 /// The rules of one node.
 #[derive(Clone, Default)]
@@ -36,8 +36,8 @@ pub(crate) struct RuleSet {
 
 /// A compiled rule.
 struct Rule {
-    program: Program,
-    message_program: Option<Program>,
+    program: IdedExpr,
+    message_program: Option<IdedExpr>,
     declared: Declared,
     uses_old: bool,
     kind: FieldErrorKind,
@@ -61,11 +61,7 @@ impl RuleSet {
 thread_local! {
     /// The functions of Kubernetes' CEL libraries; registering them for each object would cost
     /// more than most rules.
-    static LIBRARIES: Context<'static> = {
-        let mut context = Context::default().with_all();
-        register_types(&mut context);
-        context
-    };
+    static LIBRARIES: Context<'static> = library::context();
 }
 
 /// Evaluates every rule of an object.

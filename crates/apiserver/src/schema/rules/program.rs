@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, Builder};
 
 use kube_cel::cel::common::ast::{EntryExpr, Expr};
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, Program, Value};
+use kube_cel::cel::parser::Parser;
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 /// Deepest nesting of brackets in a source: ours, because of the parser's frames.
 const MAX_BRACKETS: usize = 64;
@@ -50,31 +51,36 @@ pub(super) fn with_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Resul
 ///
 /// # Errors
 /// Why the source isn't an expression.
-pub(super) fn parse(source: &str) -> Result<Program, String> {
+pub(super) fn parse(source: &str) -> Result<IdedExpr, String> {
     within_bounds(source)?;
     // The parser has been seen to panic; that refuses the expression.
     let source = without_double_negation(source);
-    let parsed = catch_unwind(|| Program::compile(&source)).map_err(|_| too_deep())?;
+    let parse = || {
+        Parser::default()
+            .enable_optional_syntax(true)
+            .parse(&source)
+    };
+    let parsed = catch_unwind(parse).map_err(|_| too_deep())?;
     let program = parsed.map_err(|error| {
         format!(
             "compilation failed: {}",
             error.to_string().replace('\n', " ").trim()
         )
     })?;
-    if depth(program.expression()) > MAX_DEPTH {
+    if depth(&program) > MAX_DEPTH {
         return Err(too_deep());
     }
     Ok(program)
 }
 
 /// Whether an expression nests too deeply for the caller's own stack.
-pub(super) fn is_deep(program: &Program) -> bool {
-    depth(program.expression()) > INLINE_DEPTH
+pub(super) fn is_deep(program: &IdedExpr) -> bool {
+    depth(program) > INLINE_DEPTH
 }
 
 /// Runs an expression. A panic of the interpreter counts as an error.
-pub(super) fn run(program: &Program, scope: &Context<'_>) -> Result<Value, ExecutionError> {
-    catch_unwind(AssertUnwindSafe(|| program.execute(scope))).unwrap_or_else(|_| {
+pub(super) fn run(program: &IdedExpr, scope: &Context<'_>) -> Result<Value, ExecutionError> {
+    catch_unwind(AssertUnwindSafe(|| Value::resolve(program, scope))).unwrap_or_else(|_| {
         Err(ExecutionError::function_error(
             "rule",
             "the expression can't be evaluated",

@@ -83,7 +83,6 @@ impl<'a> Type<'a> {
             }
             Self::Metadata => matches!(name, "name" | "generateName").then_some(Type::String),
             Self::Map(values) => Some((**values).clone()),
-            Self::Optional(inner) => Some(Type::Optional(Box::new(inner.field(name)?))),
             _ => Some(Type::Dyn),
         }
     }
@@ -195,14 +194,10 @@ fn ident<'a>(name: &str, scope: &Scope<'a>) -> Result<Type<'a>, String> {
 
 fn check_select<'a>(select: &SelectExpr, scope: &Scope<'a>) -> Result<Type<'a>, String> {
     let operand = check(&select.operand, scope)?;
+    // The interpreter doesn't look into optional values.
     let selectable = matches!(
         operand,
-        Type::Dyn
-            | Type::Null
-            | Type::Object(_)
-            | Type::Metadata
-            | Type::Map(_)
-            | Type::Optional(_)
+        Type::Dyn | Type::Null | Type::Object(_) | Type::Metadata | Type::Map(_)
     );
     if !selectable {
         return Err(format!("type '{operand}' does not support field selection"));
@@ -253,7 +248,7 @@ fn operator<'a>(name: &str, args: &[Type<'a>]) -> Option<Result<Type<'a>, String
     let is_bool = |ty: &Type<'_>| matches!(ty, Type::Bool | Type::Dyn);
     Some(match (name, args) {
         ("_==_" | "_!=_", [one, other]) => {
-            if one.fits(other) || (one.is_number() && other.is_number()) {
+            if one.fits(other) {
                 Ok(Type::Bool)
             } else {
                 fail()

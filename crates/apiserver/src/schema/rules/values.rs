@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine;
-use kube_cel::cel::objects::{Key, Map, Opaque};
-use kube_cel::cel::{Context, ExecutionError, Value as Cel};
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
 use crate::schema::correlate::list_key;
@@ -155,57 +155,6 @@ fn beside<'a>(
     let mut out: Vec<&Value> = old.iter().collect();
     out.sort_by_cached_key(|entry| place(entry).unwrap_or(usize::MAX));
     out
-}
-
-/// A CEL type, the answer of `type(...)`.
-#[derive(Debug, PartialEq, Eq)]
-struct TypeName(&'static str);
-
-impl Opaque for TypeName {
-    fn runtime_type_name(&self) -> &'static str {
-        "type"
-    }
-}
-
-fn type_value(name: &'static str) -> Cel {
-    Cel::Opaque(Arc::new(TypeName(name)))
-}
-
-/// Adds `type(...)` and the names of types, which the interpreter lacks.
-pub(crate) fn register_types(context: &mut Context<'_>) {
-    for name in [
-        "int",
-        "uint",
-        "double",
-        "string",
-        "bytes",
-        "bool",
-        "list",
-        "map",
-        "null_type",
-    ] {
-        context.add_variable_from_value(name, type_value(name));
-    }
-    context.add_function("type", |value: Cel| {
-        Ok::<_, ExecutionError>(type_of(&value))
-    });
-}
-
-fn type_of(value: &Cel) -> Cel {
-    type_value(match value {
-        Cel::List(_) => "list",
-        Cel::Map(_) => "map",
-        Cel::Int(_) => "int",
-        Cel::UInt(_) => "uint",
-        Cel::Float(_) => "double",
-        Cel::String(_) => "string",
-        Cel::Bytes(_) => "bytes",
-        Cel::Bool(_) => "bool",
-        Cel::Null => "null_type",
-        Cel::Duration(_) => "google.protobuf.Duration",
-        Cel::Timestamp(_) => "google.protobuf.Timestamp",
-        Cel::Opaque(_) | Cel::Function(..) => "type",
-    })
 }
 
 /// A field name as CEL can select it.
