@@ -264,7 +264,7 @@ fn canonical(object: &Value) -> Value {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: 200,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

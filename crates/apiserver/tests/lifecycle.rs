@@ -334,7 +334,9 @@ async fn an_approved_certificate_request_is_signed_and_a_bad_one_fails() {
     let requests: Api<CertificateSigningRequest> = Api::all(client);
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
-    params.distinguished_name.push(rcgen::DnType::CommonName, "system:node:n");
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "system:node:n");
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
     let approval = Patch::Merge(json!({"status": {"conditions": [
         {"type": "Approved", "status": "True", "reason": "Test", "message": "fine"}]}}));
@@ -344,18 +346,36 @@ async fn an_approved_certificate_request_is_signed_and_a_bad_one_fails() {
             "request": k8s_openapi::ByteString(text.as_bytes().to_vec()),
             "usages": ["digital signature", "client auth"], "expirationSeconds": 3600}});
         let request = serde_json::from_value(request).unwrap();
-        let made = requests.create(&PostParams::default(), &request).await.unwrap();
+        let made = requests
+            .create(&PostParams::default(), &request)
+            .await
+            .unwrap();
         assert_eq!(made.spec.username.as_deref(), Some("kubernetes-admin"));
         settle().await;
         let waiting = requests.get(name).await.unwrap().status.unwrap_or_default();
-        assert!(waiting.certificate.is_none(), "nothing is signed before it is approved");
-        requests.patch_approval(name, &PatchParams::default(), &approval).await.unwrap();
+        assert!(
+            waiting.certificate.is_none(),
+            "nothing is signed before it is approved"
+        );
+        requests
+            .patch_approval(name, &PatchParams::default(), &approval)
+            .await
+            .unwrap();
     }
     settle().await;
     let status = requests.get("good").await.unwrap().status.unwrap();
     let certificate = String::from_utf8(status.certificate.unwrap().0).unwrap();
-    assert!(certificate.starts_with("-----BEGIN CERTIFICATE-----"), "{certificate}");
+    assert!(
+        certificate.starts_with("-----BEGIN CERTIFICATE-----"),
+        "{certificate}"
+    );
     let status = requests.get("bad").await.unwrap().status.unwrap();
     assert!(status.certificate.is_none());
-    assert!(status.conditions.unwrap().iter().any(|condition| condition.type_ == "Failed"));
+    assert!(
+        status
+            .conditions
+            .unwrap()
+            .iter()
+            .any(|condition| condition.type_ == "Failed")
+    );
 }

@@ -282,7 +282,7 @@ fn all_of(value: &Value, node: Option<&Node>) -> FieldSet {
     out
 }
 
-/// Takes the fields of a set out of a value; emptied objects and lists of a known type stay.
+/// Takes the fields of a set out of a value; emptied objects and lists stay.
 pub(super) fn remove(value: Value, set: &FieldSet, node: Option<&Node>) -> Value {
     if set.is_empty() || matches!(shape(&value, node), Shape::Leaf) {
         return value;
@@ -295,17 +295,11 @@ pub(super) fn remove(value: Value, set: &FieldSet, node: Option<&Node>) -> Value
                 if set.has(&element) {
                     continue;
                 }
-                let Some(inner) = set.below(&element) else {
-                    out.insert(name, child);
-                    continue;
+                let child = match set.below(&element) {
+                    Some(inner) => remove(child, inner, node.and_then(|node| node.child(&name))),
+                    None => child,
                 };
-                let below = node.and_then(|node| node.child(&name));
-                let child = remove(child, inner, below);
-                // A value without a type goes when it is emptied.
-                let untyped = below.is_some_and(|below| below.json_type.is_none());
-                if !(untyped && child == json!({})) {
-                    out.insert(name, child);
-                }
+                out.insert(name, child);
             }
             Value::Object(out)
         }
