@@ -52,7 +52,10 @@ pub enum Roll {
 pub fn decide(record: &AwsRecord, group_template: Option<&str>, wanted: &RollKey) -> Roll {
     let Some(pending) = &record.pending_roll else {
         return match &record.roll_key {
-            Some(applied) if applied != wanted => begin(BTreeSet::new(), applied, wanted),
+            Some(applied) if applied != wanted => {
+                let recorded = record.template_name.iter().cloned().collect();
+                begin(recorded, applied, wanted)
+            }
             Some(_) | None => Roll::Nothing,
         };
     };
