@@ -27,22 +27,34 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run everything on this machine: a Kubernetes API, the controllers and simulated clouds.
-    #[command(after_help = "Examples:\n  remuda up --demo\n  remuda up --demo --exit-when-ready --timeout 60s\n  KUBECONFIG=\"$(remuda up --print-kubeconfig-path)\" kubectl get machinepools -A")]
+    #[command(
+        after_help = "Examples:\n  remuda up --demo\n  remuda up --demo --exit-when-ready --timeout 60s\n  KUBECONFIG=\"$(remuda up --print-kubeconfig-path)\" kubectl get machinepools -A"
+    )]
     Up(UpArgs),
     /// Show what a change will do to the cloud and to running machines, without doing it.
-    #[command(after_help = "Examples:\n  remuda plan demo-pool-0 -n team-a\n  remuda plan -f pool.yaml --exit-code     0: no changes, 2: changes, 1: failed\n  remuda plan demo-pool-0 -n team-a -o json | jq '.pools[].steps[].because'")]
+    #[command(
+        after_help = "Examples:\n  remuda plan demo-pool-0 -n team-a\n  remuda plan -f pool.yaml --exit-code     0: no changes, 2: changes, 1: failed\n  remuda plan demo-pool-0 -n team-a -o json | jq '.pools[].steps[].because'"
+    )]
     Plan(PlanArgs),
     /// Show pools, their machines or their nodes, as a tree.
-    #[command(after_help = "Examples:\n  remuda get pools -A\n  remuda get machines demo-pool-0 -n team-a -o wide\n  remuda get nodes -n team-a -o json")]
+    #[command(
+        after_help = "Examples:\n  remuda get pools -A\n  remuda get machines demo-pool-0 -n team-a -o wide\n  remuda get nodes -n team-a -o json"
+    )]
     Get(GetArgs),
     /// Print the CustomResourceDefinitions that Remuda serves.
-    #[command(after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json")]
+    #[command(
+        after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json"
+    )]
     Crds(CrdsArgs),
     /// Serve a simulated cloud alone, for other tools to talk to.
-    #[command(after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups")]
+    #[command(
+        after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups"
+    )]
     Sim(SimArgs),
     /// Print a completion script for a shell.
-    #[command(after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda")]
+    #[command(
+        after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -237,8 +249,9 @@ fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    let spoken: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("{text} is not a duration like 90s or 2m"))?;
+    let spoken: jiff::SignedDuration = text
+        .parse()
+        .map_err(|_| format!("{text} is not a duration like 90s or 2m"))?;
     Duration::try_from(spoken).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
@@ -287,8 +300,15 @@ mod tests {
     #[test]
     fn every_subcommand_has_an_example() {
         for command in Cli::command().get_subcommands() {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.starts_with("Examples:\n"), "{} has none", command.get_name());
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                help.starts_with("Examples:\n"),
+                "{} has none",
+                command.get_name()
+            );
         }
     }
 

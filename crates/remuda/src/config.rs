@@ -55,18 +55,27 @@ pub(crate) async fn find_api(connection: &Connection) -> Result<Found> {
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await
         .context("the kubeconfig")?;
-    let ours = local_file.as_deref().is_some_and(|local| same_server(local, &config));
-    Ok(Found { config, data_dir: local.filter(|_| ours) })
+    let ours = local_file
+        .as_deref()
+        .is_some_and(|local| same_server(local, &config));
+    Ok(Found {
+        config,
+        data_dir: local.filter(|_| ours),
+    })
 }
 
 /// Whether a kubeconfig file names the server that a configuration talks to.
 fn same_server(file: &Path, config: &kube::Config) -> bool {
     let server = config.cluster_url.to_string();
     Kubeconfig::read_from(file).is_ok_and(|local| {
-        local.clusters.iter().filter_map(|named| named.cluster.as_ref()).any(|cluster| {
-            let named = cluster.server.as_deref().unwrap_or_default();
-            named.trim_end_matches('/') == server.trim_end_matches('/')
-        })
+        local
+            .clusters
+            .iter()
+            .filter_map(|named| named.cluster.as_ref())
+            .any(|cluster| {
+                let named = cluster.server.as_deref().unwrap_or_default();
+                named.trim_end_matches('/') == server.trim_end_matches('/')
+            })
     })
 }
 
@@ -79,7 +88,10 @@ pub(crate) fn start_logging(verbose: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
 }
 
 /// An environment variable that is set and not empty.

@@ -22,7 +22,10 @@ fn main() -> ExitCode {
         Err(help_or_usage) => return cli::explain(&help_or_usage),
     };
     config::start_logging(cli.verbose);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return cli::fail(&anyhow::Error::from(error)),
     };

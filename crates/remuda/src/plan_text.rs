@@ -7,22 +7,44 @@ use serde_json::Value;
 
 /// Renders the steps of one pool: numbered calls, the reason, the fields that differ.
 pub(crate) fn render(pool: &str, plan: &Plan) -> String {
-    let calls: Vec<&Step> =
-        plan.steps.iter().filter(|step| !matches!(step.action, Action::Remember(_))).collect();
+    let calls: Vec<&Step> = plan
+        .steps
+        .iter()
+        .filter(|step| !matches!(step.action, Action::Remember(_)))
+        .collect();
     let mut text = String::new();
     if calls.is_empty() {
         line(&mut text, &format!("{pool}: no changes"));
     } else {
-        let worst = calls.iter().map(|step| step.effect).max().unwrap_or(Effect::None);
-        let steps = if calls.len() == 1 { "1 step".to_owned() } else { format!("{} steps", calls.len()) };
+        let worst = calls
+            .iter()
+            .map(|step| step.effect)
+            .max()
+            .unwrap_or(Effect::None);
+        let steps = if calls.len() == 1 {
+            "1 step".to_owned()
+        } else {
+            format!("{} steps", calls.len())
+        };
         line(&mut text, &format!("{pool}: {steps}, {}", effect(worst)));
     }
     for (index, step) in calls.iter().enumerate() {
         line(&mut text, "");
-        line(&mut text, &format!("  {}. {} {}", index + 1, verb(step.kind), step.object));
+        line(
+            &mut text,
+            &format!("  {}. {} {}", index + 1, verb(step.kind), step.object),
+        );
         line(&mut text, &format!("     because {}", step.because));
-        line(&mut text, &format!("     running machines: {}", effect(step.effect)));
-        let widest = step.changes.iter().map(|change| change.field.len()).max().unwrap_or(0);
+        line(
+            &mut text,
+            &format!("     running machines: {}", effect(step.effect)),
+        );
+        let widest = step
+            .changes
+            .iter()
+            .map(|change| change.field.len())
+            .max()
+            .unwrap_or(0);
         for change in &step.changes {
             line(&mut text, &format!("       {}", field(change, widest)));
         }
@@ -88,7 +110,11 @@ mod tests {
     use super::*;
 
     fn scale_out() -> Plan {
-        let update = GroupUpdate { group: "g".into(), max_size: Some(5), ..GroupUpdate::default() };
+        let update = GroupUpdate {
+            group: "g".into(),
+            max_size: Some(5),
+            ..GroupUpdate::default()
+        };
         Plan {
             steps: vec![Step {
                 action: Action::Aws(AwsAction::UpdateGroup(update)),
@@ -120,7 +146,10 @@ mod tests {
 
     #[test]
     fn nothing_to_do_is_one_line() {
-        let plan = Plan { steps: Vec::new(), outlook: Outlook::Settled };
+        let plan = Plan {
+            steps: Vec::new(),
+            outlook: Outlook::Settled,
+        };
         assert_eq!(render("team-a/demo", &plan), "team-a/demo: no changes\n");
     }
 }

@@ -3,10 +3,7 @@
 use remuda_controllers::{Preview, terraform_machine_pool::Outcome};
 use remuda_plan::{
     error::Refusal,
-    pool::{
-        action::{Action, Plan, Step},
-        findings::{Findings, Hold, IdentityFinding, StateFinding, Wait},
-    },
+    pool::action::{Action, Plan, Step},
     status::pass::{PassEnd, Unrecoverable},
 };
 use serde_json::{Value, json};
@@ -26,7 +23,11 @@ pub(crate) fn is_problem(preview: &Preview) -> bool {
 /// As text.
 pub(crate) fn text(preview: &Preview) -> String {
     let pool = format!("{}/{}", preview.namespace, preview.name);
-    let paused = if preview.paused { " (paused: nothing happens until it is resumed)" } else { "" };
+    let paused = if preview.paused {
+        " (paused: nothing happens until it is resumed)"
+    } else {
+        ""
+    };
     match &preview.outcome {
         Outcome::Plan(plan) => plan_text::render(&format!("{pool}{paused}"), plan),
         Outcome::Released(release) => {
@@ -34,8 +35,10 @@ pub(crate) fn text(preview: &Preview) -> String {
         }
         Outcome::NotOurs => format!("{pool}: managed by someone else; Remuda leaves it alone\n"),
         Outcome::Held | Outcome::Stopped(_) => {
-            let problems: String =
-                problems(preview).iter().map(|problem| format!("  {problem}\n")).collect();
+            let problems: String = problems(preview)
+                .iter()
+                .map(|problem| format!("  {problem}\n"))
+                .collect();
             format!("{pool}{paused}: no plan can be made\n{problems}")
         }
     }
@@ -66,79 +69,18 @@ pub(crate) fn json(preview: &Preview) -> Value {
 
 /// Steps that call the cloud; record writes are our own bookkeeping.
 fn calls(plan: &Plan) -> impl Iterator<Item = &Step> {
-    plan.steps.iter().filter(|step| !matches!(step.action, Action::Remember(_)))
+    plan.steps
+        .iter()
+        .filter(|step| !matches!(step.action, Action::Remember(_)))
 }
 
 /// Why there is no plan, one line each.
 fn problems(preview: &Preview) -> Vec<String> {
     match &preview.outcome {
-        Outcome::Held => held(&preview.findings),
+        Outcome::Held => preview.findings.problems(),
         Outcome::Stopped(end) => stopped(end),
         Outcome::Plan(_) | Outcome::Released(_) | Outcome::NotOurs => Vec::new(),
     }
-}
-
-/// What the gate waits for, in the order it looks.
-fn held(findings: &Findings) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Some(Err(wait)) = &findings.dependencies {
-        let (Wait::Owner(why)
-        | Wait::OwnerMachinePool(why)
-        | Wait::OwnerNotFound(why)
-        | Wait::OwnerMismatch(why)
-        | Wait::ClusterNotTerraform(why)
-        | Wait::ClusterInfrastructure(why)
-        | Wait::ClusterExports(why)
-        | Wait::BootstrapData(why)
-        | Wait::VariablesSource(why)
-        | Wait::Variables(why)
-        | Wait::Unreadable(why)) = wait;
-        lines.push(why.clone());
-    }
-    match &findings.identity {
-        None | Some(IdentityFinding::Allowed | IdentityFinding::LocalSecret) => {}
-        Some(
-            IdentityFinding::NotFound(why)
-            | IdentityFinding::NamespaceNotAllowed(why)
-            | IdentityFinding::SecretNotFound(why)
-            | IdentityFinding::CredentialsIncomplete(why)
-            | IdentityFinding::CheckFailed(why),
-        ) => lines.push(why.clone()),
-    }
-    match &findings.state {
-        Some(
-            StateFinding::Corrupt(why) | StateFinding::Unreadable(why) | StateFinding::Retained(why),
-        ) => lines.push(why.clone()),
-        None
-        | Some(
-            StateFinding::NotFound
-            | StateFinding::Read(_)
-            | StateFinding::Lost
-            | StateFinding::Adopting(_),
-        ) => {}
-    }
-    match &findings.hold {
-        Some(Hold::Refused(refusals)) => lines.extend(refusals.iter().map(Refusal::to_string)),
-        Some(Hold::Image(refusal)) => lines.push(refusal.to_string()),
-        Some(Hold::Credentials(why)) => lines.push(why.clone()),
-        Some(Hold::JobPolicy(why) | Hold::ClusterOperation(why) | Hold::Unreadable(why)) => {
-            lines.push(why.clone());
-        }
-        Some(Hold::InputsTooLarge { bytes }) => {
-            lines.push(format!("the rendered inputs have {bytes} bytes, more than 1,000,000"));
-        }
-        Some(Hold::Identity(_) | Hold::DeadlineExceeded(_)) => {}
-        Some(Hold::Backoff { until } | Hold::LookAgain { until }) => {
-            lines.push(format!("waits until {until}"));
-        }
-        None => {}
-    }
-    if findings.policy_unresolved {
-        lines.push(
-            "deletionPolicy is not set and the TerraformCluster it comes from cannot be found".into(),
-        );
-    }
-    lines
 }
 
 fn stopped(end: &PassEnd) -> Vec<String> {
@@ -146,7 +88,10 @@ fn stopped(end: &PassEnd) -> Vec<String> {
         PassEnd::Refused(refusals) => refusals.iter().map(Refusal::to_string).collect(),
         PassEnd::Failed(failure) => vec![format!("the cloud could not be read: {failure}")],
         PassEnd::Unrecoverable(Unrecoverable::NothingFound) => {
-            vec!["the record is lost and no group of the expected name carries the pool's tags".into()]
+            vec![
+                "the record is lost and no group of the expected name carries the pool's tags"
+                    .into(),
+            ]
         }
         PassEnd::Unrecoverable(Unrecoverable::Inconsistent) => {
             vec!["the record is lost and a group of the expected name is not certainly ours".into()]

@@ -32,10 +32,18 @@ fn every_shell_gets_a_completion_script() {
 fn crds_are_documents_that_apply_understands() {
     let stream = stdout(remuda().arg("crds"));
     let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(&stream).unwrap();
-    let names: Vec<&str> =
-        documents.iter().map(|crd| crd["metadata"]["name"].as_str().unwrap()).collect();
-    assert!(names.contains(&"machinepools.cluster.x-k8s.io"), "{names:?}");
-    assert!(names.contains(&"terraformmachinepools.infrastructure.cluster.x-k8s.io"), "{names:?}");
+    let names: Vec<&str> = documents
+        .iter()
+        .map(|crd| crd["metadata"]["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"machinepools.cluster.x-k8s.io"),
+        "{names:?}"
+    );
+    assert!(
+        names.contains(&"terraformmachinepools.infrastructure.cluster.x-k8s.io"),
+        "{names:?}"
+    );
     let list: serde_json::Value =
         serde_json::from_str(&stdout(remuda().args(["crds", "-o", "json"]))).unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), names.len());
@@ -43,7 +51,13 @@ fn crds_are_documents_that_apply_understands() {
 
 #[test]
 fn a_usage_error_ends_with_1_and_names_the_argument() {
-    let output = remuda().args(["get", "cows"]).assert().code(1).get_output().stderr.clone();
+    let output = remuda()
+        .args(["get", "cows"])
+        .assert()
+        .code(1)
+        .get_output()
+        .stderr
+        .clone();
     let text = String::from_utf8(output).unwrap();
     assert!(text.contains("cows") && text.contains("pools"), "{text}");
 }

@@ -36,6 +36,80 @@ pub struct Findings {
     pub policies: Policies,
 }
 
+impl Findings {
+    /// Why nothing can be done, one line each, in the order the gate looks. Empty when nothing is
+    /// in the way.
+    pub fn problems(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(Err(wait)) = &self.dependencies {
+            let (Wait::Owner(why)
+            | Wait::OwnerMachinePool(why)
+            | Wait::OwnerNotFound(why)
+            | Wait::OwnerMismatch(why)
+            | Wait::ClusterNotTerraform(why)
+            | Wait::ClusterInfrastructure(why)
+            | Wait::ClusterExports(why)
+            | Wait::BootstrapData(why)
+            | Wait::VariablesSource(why)
+            | Wait::Variables(why)
+            | Wait::Unreadable(why)) = wait;
+            lines.push(why.clone());
+        }
+        match &self.identity {
+            None | Some(IdentityFinding::Allowed | IdentityFinding::LocalSecret) => {}
+            Some(
+                IdentityFinding::NotFound(why)
+                | IdentityFinding::NamespaceNotAllowed(why)
+                | IdentityFinding::SecretNotFound(why)
+                | IdentityFinding::CredentialsIncomplete(why)
+                | IdentityFinding::CheckFailed(why),
+            ) => lines.push(why.clone()),
+        }
+        match &self.state {
+            Some(
+                StateFinding::Corrupt(why)
+                | StateFinding::Unreadable(why)
+                | StateFinding::Retained(why),
+            ) => lines.push(why.clone()),
+            None
+            | Some(
+                StateFinding::NotFound
+                | StateFinding::Read(_)
+                | StateFinding::Lost
+                | StateFinding::Adopting(_),
+            ) => {}
+            Some(StateFinding::LostForGood) => lines.push(
+                "the record is lost, and nothing says where to look for the pool's group".into(),
+            ),
+        }
+        match &self.hold {
+            Some(Hold::Refused(refusals)) => lines.extend(refusals.iter().map(Refusal::to_string)),
+            Some(Hold::Image(refusal)) => lines.push(refusal.to_string()),
+            Some(Hold::Credentials(why)) => lines.push(why.clone()),
+            Some(Hold::JobPolicy(why) | Hold::ClusterOperation(why) | Hold::Unreadable(why)) => {
+                lines.push(why.clone());
+            }
+            Some(Hold::InputsTooLarge { bytes }) => {
+                lines.push(format!(
+                    "the rendered inputs have {bytes} bytes, more than 1,000,000"
+                ));
+            }
+            Some(Hold::Identity(_) | Hold::DeadlineExceeded(_)) => {}
+            Some(Hold::Backoff { until } | Hold::LookAgain { until }) => {
+                lines.push(format!("waits until {until}"));
+            }
+            None => {}
+        }
+        if self.policy_unresolved {
+            lines.push(
+                "deletionPolicy is not set and the TerraformCluster it comes from cannot be found"
+                    .into(),
+            );
+        }
+        lines
+    }
+}
+
 /// A closed dependency gate (captf document 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {

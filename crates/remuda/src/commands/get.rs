@@ -28,7 +28,9 @@ pub(crate) async fn run(args: GetArgs) -> Result<ExitCode> {
     show(&pools, &args)?;
     if pools.is_empty() {
         let place = namespace.map_or_else(String::new, |name| format!(" in namespace {name}"));
-        say(&format!("No machine pools found{place}. -A looks in every namespace."));
+        say(&format!(
+            "No machine pools found{place}. -A looks in every namespace."
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -39,16 +41,14 @@ fn show(pools: &[PoolView], args: &GetArgs) -> Result<()> {
         GetFormat::Json => output::json(&items),
         GetFormat::Yaml => output::yaml(&items),
         GetFormat::Name => output::text(&names(pools, args.what)),
-        GetFormat::Table | GetFormat::Wide => {
-            output::text(&view::draw(
-                pools,
-                Drawing {
-                    what: args.what,
-                    wide: args.output == GetFormat::Wide,
-                    colour: stdout().is_terminal() && config::colour_is_welcome(),
-                },
-            ))
-        }
+        GetFormat::Table | GetFormat::Wide => output::text(&view::draw(
+            pools,
+            Drawing {
+                what: args.what,
+                wide: args.output == GetFormat::Wide,
+                colour: stdout().is_terminal() && config::colour_is_welcome(),
+            },
+        )),
     }
 }
 
@@ -56,8 +56,13 @@ fn show(pools: &[PoolView], args: &GetArgs) -> Result<()> {
 fn names(pools: &[PoolView], what: Noun) -> String {
     let machines = || pools.iter().flat_map(|pool| &pool.machines);
     match what {
-        Noun::Pools => pools.iter().map(|pool| format!("machinepool/{}\n", pool.name)).collect(),
-        Noun::Machines => machines().map(|machine| format!("{}\n", machine.id)).collect(),
+        Noun::Pools => pools
+            .iter()
+            .map(|pool| format!("machinepool/{}\n", pool.name))
+            .collect(),
+        Noun::Machines => machines()
+            .map(|machine| format!("{}\n", machine.id))
+            .collect(),
         Noun::Nodes => machines()
             .filter_map(|machine| machine.node.as_ref())
             .map(|node| format!("node/{}\n", node.name))
@@ -65,7 +70,10 @@ fn names(pools: &[PoolView], what: Noun) -> String {
     }
 }
 
-#[allow(clippy::print_stderr, reason = "a remark for people, beside the output for programs")]
+#[allow(
+    clippy::print_stderr,
+    reason = "a remark for people, beside the output for programs"
+)]
 fn say(text: &str) {
     eprintln!("{text}");
 }

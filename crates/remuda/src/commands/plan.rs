@@ -36,7 +36,10 @@ pub(crate) async fn run(args: PlanArgs) -> Result<ExitCode> {
         Err(_) => None,
     };
     let namespace = args.scope.namespace.clone().unwrap_or_else(|| {
-        found.as_ref().map_or_else(|| "default".into(), |found| found.config.default_namespace.clone())
+        found.as_ref().map_or_else(
+            || "default".into(),
+            |found| found.config.default_namespace.clone(),
+        )
     });
     let context = context(found.as_ref())?;
     let live = found.is_some().then(|| context.objects.clone());
@@ -63,7 +66,8 @@ pub(crate) async fn run(args: PlanArgs) -> Result<ExitCode> {
 }
 
 fn show(previews: &[Preview], format: PlanFormat) -> Result<()> {
-    let document = || json!({ "pools": previews.iter().map(preview_view::json).collect::<Vec<_>>() });
+    let document =
+        || json!({ "pools": previews.iter().map(preview_view::json).collect::<Vec<_>>() });
     match format {
         PlanFormat::Json => output::json(&document()),
         PlanFormat::Yaml => output::yaml(&document()),
@@ -82,16 +86,23 @@ fn context(found: Option<&Found>) -> Result<ControllerContext> {
         |found| found.config.clone(),
     );
     let client = Client::try_from(config).context("connecting to the Kubernetes API")?;
-    let simulated =
-        found.and_then(|found| found.data_dir.as_deref()).and_then(|dir| UpState::read(dir).aws_endpoint());
-    let backend = AwsBackend::new(Options { endpoint_url: simulated, ..Options::default() });
+    let simulated = found
+        .and_then(|found| found.data_dir.as_deref())
+        .and_then(|dir| UpState::read(dir).aws_endpoint());
+    let backend = AwsBackend::new(Options {
+        endpoint_url: simulated,
+        ..Options::default()
+    });
     let backends: [Arc<dyn PoolBackend>; 1] = [Arc::new(backend)];
     Ok(ControllerContext::new(
         client.clone(),
         backends,
         Arc::new(SystemClock),
         Arc::new(KubeconfigClusters::new(client)),
-        Manager { version: env!("CARGO_PKG_VERSION").to_owned(), ..Manager::default() },
+        Manager {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Manager::default()
+        },
     ))
 }
 
@@ -114,13 +125,18 @@ async fn wanted(
     } else {
         Api::namespaced(client.clone(), namespace)
     };
-    let all = pools.list(&ListParams::default()).await.context("listing TerraformMachinePools")?;
+    let all = pools
+        .list(&ListParams::default())
+        .await
+        .context("listing TerraformMachinePools")?;
     let all: BTreeSet<PoolKey> = all
         .iter()
         .map(|pool| key(&pool.namespace().unwrap_or_default(), &pool.name_any()))
         .collect();
     if all.is_empty() {
-        bail!("no TerraformMachinePool in namespace {namespace}: name one, or give --namespace or -A");
+        bail!(
+            "no TerraformMachinePool in namespace {namespace}: name one, or give --namespace or -A"
+        );
     }
     Ok(all)
 }
@@ -128,16 +144,21 @@ async fn wanted(
 /// Pools that manifests are about: the pools themselves, and those of MachinePools.
 fn pools_of(manifests: &[Value], default_namespace: &str) -> BTreeSet<PoolKey> {
     let text = |manifest: &Value, pointer: &str| {
-        manifest.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+        manifest
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     };
     let mut keys = BTreeSet::new();
     for manifest in manifests {
-        let namespace = text(manifest, "/metadata/namespace").unwrap_or_else(|| default_namespace.into());
+        let namespace =
+            text(manifest, "/metadata/namespace").unwrap_or_else(|| default_namespace.into());
         let infra = "/spec/template/spec/infrastructureRef";
         let name = match text(manifest, "/kind").as_deref() {
             Some("TerraformMachinePool") => text(manifest, "/metadata/name"),
             Some("MachinePool")
-                if text(manifest, &format!("{infra}/kind")).as_deref() == Some("TerraformMachinePool") =>
+                if text(manifest, &format!("{infra}/kind")).as_deref()
+                    == Some("TerraformMachinePool") =>
             {
                 text(manifest, &format!("{infra}/name"))
             }
@@ -149,7 +170,10 @@ fn pools_of(manifests: &[Value], default_namespace: &str) -> BTreeSet<PoolKey> {
 }
 
 fn key(namespace: &str, name: &str) -> PoolKey {
-    PoolKey { namespace: namespace.to_owned(), name: name.to_owned() }
+    PoolKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
 }
 
 /// Objects of all files; lists are opened.
@@ -172,7 +196,9 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Value>> {
 fn read(file: &Path) -> Result<String> {
     if file == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .context("reading standard input")?;
         return Ok(text);
     }
     std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))

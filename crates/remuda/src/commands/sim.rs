@@ -21,11 +21,16 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
     );
     let SimCloud::Aws = args.cloud;
     let sim = clouds::simulated_aws(args.speed);
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .with_context(|| format!("listening on {} (another --listen may be free)", args.listen))?;
+    let listener = TcpListener::bind(args.listen).await.with_context(|| {
+        format!(
+            "listening on {} (another --listen may be free)",
+            args.listen
+        )
+    })?;
     output::text(&welcome(listener.local_addr()?))?;
-    axum::serve(listener, sim.router()).with_graceful_shutdown(clouds::interrupted()).await?;
+    axum::serve(listener, sim.router())
+        .with_graceful_shutdown(clouds::interrupted())
+        .await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,7 +13,10 @@ use tokio::{
 /// A simulated AWS with the demo world, running `speed` times faster than real time from now on.
 pub(crate) fn simulated_aws(speed: f64) -> AwsSim {
     let clock = SimClock::starting_at(Timestamp::now()).with_speed(speed);
-    AwsSim::builder().clock(clock).seed(fastrand::u64(..)).demo()
+    AwsSim::builder()
+        .clock(clock)
+        .seed(fastrand::u64(..))
+        .demo()
 }
 
 /// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:
@@ -28,7 +31,11 @@ pub(crate) fn backend(sim: &AwsSim, speed: f64) -> AwsBackend {
         supplement_spacing: scaled(real.supplement_spacing),
         gather: real.gather,
     };
-    let options = Options { sweep, ceilings: Vec::new(), ..Options::default() };
+    let options = Options {
+        sweep,
+        ceilings: Vec::new(),
+        ..Options::default()
+    };
     AwsBackend::new(options.in_process(sim.router()))
 }
 

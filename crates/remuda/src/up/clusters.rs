@@ -41,13 +41,18 @@ impl WorkloadApis for Clusters {
 impl Clusters {
     /// No cluster is known yet.
     pub(crate) fn new(server: &ApiServer) -> Self {
-        Self { server: server.clone(), routers: Arc::default() }
+        Self {
+            server: server.clone(),
+            routers: Arc::default(),
+        }
     }
 
     /// Follows TerraformClusters for as long as it is polled.
     pub(crate) async fn follow(self, client: Client, serving: Arc<Serving>) {
         let clusters: Api<TerraformCluster> = Api::all(client.clone());
-        let watch = watcher(clusters, watcher::Config::default()).default_backoff().applied_objects();
+        let watch = watcher(clusters, watcher::Config::default())
+            .default_backoff()
+            .applied_objects();
         let mut watch = std::pin::pin!(watch);
         while let Some(event) = watch.next().await {
             match event {
@@ -58,13 +63,27 @@ impl Clusters {
     }
 
     /// A cluster whose exports name it gets its API, its kubeconfig and its simulated nodes' door.
-    async fn serve_when_described(&self, cluster: &TerraformCluster, client: &Client, serving: &Serving) {
-        let exports = cluster.status.as_ref().and_then(|status| status.exports.as_ref());
+    async fn serve_when_described(
+        &self,
+        cluster: &TerraformCluster,
+        client: &Client,
+        serving: &Serving,
+    ) {
+        let exports = cluster
+            .status
+            .as_ref()
+            .and_then(|status| status.exports.as_ref());
         let id = exports
             .and_then(|exports| serde_json::to_value(exports).ok())
             .and_then(|exports| Some(exports.get("kubernetes_cluster_id")?.as_str()?.to_owned()));
-        let (Some(id), Some(namespace)) = (id, cluster.namespace()) else { return };
-        let name = cluster.labels().get(CLUSTER_NAME).cloned().unwrap_or_else(|| cluster.name_any());
+        let (Some(id), Some(namespace)) = (id, cluster.namespace()) else {
+            return;
+        };
+        let name = cluster
+            .labels()
+            .get(CLUSTER_NAME)
+            .cloned()
+            .unwrap_or_else(|| cluster.name_any());
         let instance = self.server.instance(&format!("{namespace}/{name}"));
         let kubeconfig = serving.kubeconfig(&instance);
         while let Err(error) = write_kubeconfig(client, &namespace, &name, &kubeconfig).await {
@@ -92,5 +111,8 @@ async fn write_kubeconfig(
     });
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let params = PatchParams::apply(FIELD_MANAGER).force();
-    secrets.patch(&name, &params, &Patch::Apply(secret)).await.map(drop)
+    secrets
+        .patch(&name, &params, &Patch::Apply(secret))
+        .await
+        .map(drop)
 }

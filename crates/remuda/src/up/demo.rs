@@ -51,8 +51,14 @@ pub(crate) enum Standing {
 pub(crate) async fn standing(client: &Client) -> Result<Standing> {
     let owners: Api<MachinePool> = Api::namespaced(client.clone(), NAMESPACE);
     let pools: Api<TerraformMachinePool> = Api::namespaced(client.clone(), NAMESPACE);
-    let owner = owners.get(POOL).await.context("reading the demo's MachinePool")?;
-    let pool = pools.get(POOL).await.context("reading the demo's TerraformMachinePool")?;
+    let owner = owners
+        .get(POOL)
+        .await
+        .context("reading the demo's MachinePool")?;
+    let pool = pools
+        .get(POOL)
+        .await
+        .context("reading the demo's TerraformMachinePool")?;
     Ok(judge(&owner, &pool))
 }
 
@@ -60,12 +66,19 @@ fn judge(owner: &MachinePool, pool: &TerraformMachinePool) -> Standing {
     let wanted = owner.spec.replicas.unwrap_or(1);
     let status = owner.status.as_ref();
     let nodes = status.and_then(|status| status.ready_replicas).unwrap_or(0);
-    let linked = status.and_then(|status| status.node_refs.as_ref()).map_or(0, Vec::len);
-    let conditions = pool.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let ready = conditions.into_iter().flatten().find(|condition| condition.type_ == "Ready");
+    let linked = status
+        .and_then(|status| status.node_refs.as_ref())
+        .map_or(0, Vec::len);
+    let conditions = pool
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let ready = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition.type_ == "Ready");
     let is_ready = ready.is_some_and(|ready| ready.status == "True");
-    let is_running =
-        status.is_some_and(|status| status.phase == Some(MachinePoolPhase::Running));
+    let is_running = status.is_some_and(|status| status.phase == Some(MachinePoolPhase::Running));
     if is_ready && is_running && nodes == wanted && i32::try_from(linked) == Ok(wanted) {
         return Standing::Ready(nodes);
     }

@@ -49,12 +49,19 @@ pub(crate) async fn definitions(client: &Client) -> Result<usize> {
 pub(crate) async fn installation(client: &Client) -> Result<String> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let namespace = namespaces
-        .patch(SYSTEM_NAMESPACE, &PatchParams::apply(FIELD_MANAGER), &Patch::Apply(json!({
-            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SYSTEM_NAMESPACE },
-        })))
+        .patch(
+            SYSTEM_NAMESPACE,
+            &PatchParams::apply(FIELD_MANAGER),
+            &Patch::Apply(json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SYSTEM_NAMESPACE },
+            })),
+        )
         .await
         .context("making the namespace remuda-system")?;
-    namespace.metadata.uid.context("the namespace remuda-system has no UID")
+    namespace
+        .metadata
+        .uid
+        .context("the namespace remuda-system has no UID")
 }
 
 /// Applies manifests in order; what names no namespace goes into `namespace`. A status, if a
@@ -80,7 +87,11 @@ pub(crate) async fn manifests(client: &Client, namespace: &str, manifests: &[Val
 }
 
 /// Which API an object belongs to, and its name.
-fn place(client: &Client, namespace: &str, manifest: &Value) -> Result<(Api<DynamicObject>, String)> {
+fn place(
+    client: &Client,
+    namespace: &str,
+    manifest: &Value,
+) -> Result<(Api<DynamicObject>, String)> {
     let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
     let (Some(api_version), Some(kind), Some(name)) =
         (text("/apiVersion"), text("/kind"), text("/metadata/name"))

@@ -60,18 +60,26 @@ impl Up {
         state::private_file(&dir.join(KUBECONFIG), &kubeconfig)?;
         let kinds = install::definitions(&client).await?;
         let installation = install::installation(&client).await?;
-        progress.done(&format!("{} with {kinds} kinds of its own", serving.url(&server.management())));
+        progress.done(&format!(
+            "{} with {kinds} kinds of its own",
+            serving.url(&server.management())
+        ));
 
         progress.begin("simulated AWS");
         let sim = clouds::simulated_aws(args.speed);
         let address = match clouds::serve(&sim, loopback(last.aws_port.unwrap_or(0))).await {
             Ok(address) => address,
-            Err(_) => clouds::serve(&sim, loopback(0)).await.context("serving the simulated AWS")?,
+            Err(_) => clouds::serve(&sim, loopback(0))
+                .await
+                .context("serving the simulated AWS")?,
         };
         let clusters = Clusters::new(&server);
         sim.run_nodes(Arc::new(clusters.clone()));
         tokio::spawn(clusters.follow(client.clone(), serving.clone()));
-        progress.done(&format!("http://{address}, {} times real speed", args.speed));
+        progress.done(&format!(
+            "http://{address}, {} times real speed",
+            args.speed
+        ));
 
         progress.begin("controllers");
         let shutdown = CancellationToken::new();
@@ -101,7 +109,13 @@ impl Up {
             speed: args.speed,
         }
         .write(dir)?;
-        Ok(Self { client, serving, aws_endpoint: format!("http://{address}"), controllers, shutdown })
+        Ok(Self {
+            client,
+            serving,
+            aws_endpoint: format!("http://{address}"),
+            controllers,
+            shutdown,
+        })
     }
 
     /// Applies the demo.

@@ -20,10 +20,20 @@ impl Progress {
     /// Nothing is shown until the first step.
     pub(crate) fn new() -> Self {
         let terminal = stderr().is_terminal();
-        let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let bar = if terminal {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
         bar.set_style(spinner());
         bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar, terminal, step: String::new(), said: String::new(), started: Instant::now() }
+        Self {
+            bar,
+            terminal,
+            step: String::new(),
+            said: String::new(),
+            started: Instant::now(),
+        }
     }
 
     /// Begins a step.
@@ -49,7 +59,11 @@ impl Progress {
     /// Ends the running step with a word on its result.
     pub(crate) fn done(&mut self, result: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
-        let mark = if self.terminal { "\u{1b}[32m✓\u{1b}[0m" } else { "✓" };
+        let mark = if self.terminal {
+            "\u{1b}[32m✓\u{1b}[0m"
+        } else {
+            "✓"
+        };
         self.line(&format!("{mark} {}: {result} ({seconds:.1} s)", self.step));
     }
 

@@ -45,7 +45,8 @@ impl UpState {
 
     /// Where the simulated AWS answers.
     pub(crate) fn aws_endpoint(&self) -> Option<String> {
-        self.aws_port.map(|port| format!("http://{}", loopback(port)))
+        self.aws_port
+            .map(|port| format!("http://{}", loopback(port)))
     }
 }
 

@@ -22,7 +22,9 @@ pub(crate) fn draw(pools: &[PoolView], drawing: Drawing) -> String {
         return String::new();
     }
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
     if drawing.colour {
         table.enforce_styling();
     } else {
@@ -41,8 +43,14 @@ pub(crate) fn draw(pools: &[PoolView], drawing: Drawing) -> String {
         }
     }
     let text = table.to_string();
-    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    lines
+        .into_iter()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
 }
 
 fn header(drawing: Drawing) -> Vec<&'static str> {
@@ -66,7 +74,9 @@ fn pool_row(pool: &PoolView, drawing: Drawing) -> Vec<Cell> {
     if drawing.what != Noun::Pools {
         return vec![Cell::new(name)];
     }
-    let wanted = pool.wanted.map_or_else(|| "?".to_owned(), |wanted| wanted.to_string());
+    let wanted = pool
+        .wanted
+        .map_or_else(|| "?".to_owned(), |wanted| wanted.to_string());
     let mut row = vec![
         Cell::new(name),
         Cell::new(&pool.cloud),
@@ -90,10 +100,13 @@ fn pool_row(pool: &PoolView, drawing: Drawing) -> Vec<Cell> {
 fn zone_rows(pool: &PoolView, table: &mut Table) {
     let zones = pool.zones();
     for (index, (zone, count)) in zones.iter().enumerate() {
-        let here = pool.machines.iter().filter(|machine| {
-            machine.zone.as_deref().unwrap_or("unknown") == zone
-        });
-        let dots: String = here.map(|machine| if is_ready(machine) { '●' } else { '○' }).collect();
+        let here = pool
+            .machines
+            .iter()
+            .filter(|machine| machine.zone.as_deref().unwrap_or("unknown") == zone);
+        let dots: String = here
+            .map(|machine| if is_ready(machine) { '●' } else { '○' })
+            .collect();
         let branch = branch(index, zones.len());
         let count = count.to_string();
         table.add_row([&format!("{branch} {zone}"), "", "", &count, "", &dots]);
@@ -125,7 +138,10 @@ fn machine_row(branch: &str, machine: &MachineView, drawing: Drawing) -> Vec<Cel
         optional(machine.zone.as_ref()),
         coloured(&state, state == "running"),
         Cell::new(node.map_or("-", |node| &node.name)),
-        node.map_or_else(|| Cell::new(""), |node| coloured(&node.status(), node.ready)),
+        node.map_or_else(
+            || Cell::new(""),
+            |node| coloured(&node.status(), node.ready),
+        ),
         Cell::new(node.map_or_else(String::new, |node| age(node.age_seconds))),
     ];
     if drawing.wide {
@@ -139,7 +155,9 @@ fn machine_row(branch: &str, machine: &MachineView, drawing: Drawing) -> Vec<Cel
 }
 
 fn node_row(branch: &str, machine: &MachineView, drawing: Drawing) -> Vec<Cell> {
-    let Some(node) = &machine.node else { return Vec::new() };
+    let Some(node) = &machine.node else {
+        return Vec::new();
+    };
     let mut row = vec![
         Cell::new(format!("{branch} {}", node.name)),
         coloured(&node.status(), node.ready),
@@ -162,7 +180,11 @@ fn is_ready(machine: &MachineView) -> bool {
 }
 
 fn branch(index: usize, count: usize) -> &'static str {
-    if index + 1 == count { "└─" } else { "├─" }
+    if index + 1 == count {
+        "└─"
+    } else {
+        "├─"
+    }
 }
 
 /// Green when good, yellow otherwise; the table drops colours where there is no terminal.
@@ -231,7 +253,14 @@ mod tests {
     }
 
     fn plain(what: Noun, wide: bool) -> String {
-        draw(&demo(), Drawing { what, wide, colour: false })
+        draw(
+            &demo(),
+            Drawing {
+                what,
+                wide,
+                colour: false,
+            },
+        )
     }
 
     #[test]
@@ -247,24 +276,49 @@ mod tests {
     #[test]
     fn nodes_leave_out_machines_without_one() {
         let text = plain(Noun::Nodes, false);
-        assert!(text.contains("node-of-i-0aaa") && !text.contains("i-0bbb"), "{text}");
+        assert!(
+            text.contains("node-of-i-0aaa") && !text.contains("i-0bbb"),
+            "{text}"
+        );
     }
 
     #[test]
     fn colour_never_changes_the_columns() {
-        let coloured = draw(&demo(), Drawing { what: Noun::Pools, wide: false, colour: true });
+        let coloured = draw(
+            &demo(),
+            Drawing {
+                what: Noun::Pools,
+                wide: false,
+                colour: true,
+            },
+        );
         assert!(coloured.contains('\u{1b}'), "{coloured}");
         let mut bare = String::new();
         for (index, part) in coloured.split('\u{1b}').enumerate() {
-            bare.push_str(if index == 0 { part } else { part.split_once('m').map_or("", |p| p.1) });
+            bare.push_str(if index == 0 {
+                part
+            } else {
+                part.split_once('m').map_or("", |p| p.1)
+            });
         }
-        let columns = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let columns = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(columns(&bare), columns(&plain(Noun::Pools, false)));
     }
 
     #[test]
     fn ages_read_like_kubectl() {
-        let ages = [(5, "5s"), (119, "119s"), (125, "2m5s"), (3_600, "60m"), (90_000, "25h"), (200_000, "2d")];
+        let ages = [
+            (5, "5s"),
+            (119, "119s"),
+            (125, "2m5s"),
+            (3_600, "60m"),
+            (90_000, "25h"),
+            (200_000, "2d"),
+        ];
         for (seconds, text) in ages {
             assert_eq!(age(seconds), text);
         }

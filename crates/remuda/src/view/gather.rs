@@ -10,7 +10,7 @@ use k8s_openapi::{
 };
 use kube::{Api, Client, Resource, ResourceExt, api::ListParams, core::NamespaceResourceScope};
 use remuda_api::{
-    capi::{MachinePool, MachineAddressType},
+    capi::{MachineAddressType, MachinePool},
     captf::{Instance, TerraformMachinePool},
 };
 use remuda_controllers::workload::{ClusterKey, KubeconfigClusters, WorkloadClusters};
@@ -29,13 +29,20 @@ pub(crate) async fn gather(
     namespace: Option<&str>,
     names: &[String],
 ) -> Result<Vec<PoolView>> {
-    let mut pools: Vec<MachinePool> = list(client, namespace).await.context("listing MachinePools")?;
+    let mut pools: Vec<MachinePool> = list(client, namespace)
+        .await
+        .context("listing MachinePools")?;
     pools.retain(|pool| names.is_empty() || names.contains(&pool.name_any()));
     let infra: HashMap<(String, String), TerraformMachinePool> = list(client, namespace)
         .await
         .context("listing TerraformMachinePools")?
         .into_iter()
-        .map(|pool: TerraformMachinePool| ((pool.namespace().unwrap_or_default(), pool.name_any()), pool))
+        .map(|pool: TerraformMachinePool| {
+            (
+                (pool.namespace().unwrap_or_default(), pool.name_any()),
+                pool,
+            )
+        })
         .collect();
     let nodes = nodes(client, &pools).await;
     let now = Timestamp::now();
@@ -86,9 +93,13 @@ async fn nodes(client: &Client, pools: &[MachinePool]) -> HashMap<ClusterKey, No
         if found.contains_key(&key) {
             continue;
         }
-        let Ok(workload) = clusters.client(&key).await else { continue };
+        let Ok(workload) = clusters.client(&key).await else {
+            continue;
+        };
         let nodes: Api<Node> = Api::all(workload);
-        let Ok(list) = nodes.list(&ListParams::default()).await else { continue };
+        let Ok(list) = nodes.list(&ListParams::default()).await else {
+            continue;
+        };
         let by_provider_id = list.items.into_iter().filter_map(|node| {
             let id = node.spec.as_ref()?.provider_id.clone()?;
             Some((id, node))
@@ -124,7 +135,14 @@ fn view(
     let mut machines: Vec<MachineView> = ids
         .into_iter()
         .flatten()
-        .map(|id| machine(id, instances.get(id.as_str()).copied(), nodes.and_then(|n| n.get(id)), now))
+        .map(|id| {
+            machine(
+                id,
+                instances.get(id.as_str()).copied(),
+                nodes.and_then(|n| n.get(id)),
+                now,
+            )
+        })
         .collect();
     machines.sort_by(|a, b| (&a.zone, &a.id).cmp(&(&b.zone, &b.id)));
     let (health, message) = health(infra, pool);
@@ -132,12 +150,16 @@ fn view(
         namespace: pool.namespace().unwrap_or_default(),
         name: pool.name_any(),
         cluster: pool.spec.cluster_name.clone(),
-        cloud: infra.map_or("", |infra| cloud(&infra.spec.source.image)).to_owned(),
+        cloud: infra
+            .map_or("", |infra| cloud(&infra.spec.source.image))
+            .to_owned(),
         version: pool.spec.template.spec.version.clone(),
         wanted: pool.spec.replicas,
         have: i32::try_from(machines.len()).unwrap_or(i32::MAX),
         ready: status.and_then(|status| status.ready_replicas).unwrap_or(0),
-        phase: status.and_then(|status| status.phase).map(|phase| format!("{phase:?}")),
+        phase: status
+            .and_then(|status| status.phase)
+            .map(|phase| format!("{phase:?}")),
         health,
         message,
         age_seconds: age(pool.meta().creation_timestamp.as_ref(), now),
@@ -145,7 +167,12 @@ fn view(
     }
 }
 
-fn machine(id: &str, instance: Option<&Instance>, node: Option<&Node>, now: Timestamp) -> MachineView {
+fn machine(
+    id: &str,
+    instance: Option<&Instance>,
+    node: Option<&Node>,
+    now: Timestamp,
+) -> MachineView {
     let addresses = instance.and_then(|instance| instance.addresses.as_ref());
     MachineView {
         id: instance
@@ -170,8 +197,15 @@ fn node_view(node: &Node, now: Timestamp) -> NodeView {
     let conditions = status.and_then(|status| status.conditions.as_ref());
     NodeView {
         name: node.name_any(),
-        ready: conditions.into_iter().flatten().any(|c| c.type_ == "Ready" && c.status == "True"),
-        unschedulable: node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false),
+        ready: conditions
+            .into_iter()
+            .flatten()
+            .any(|c| c.type_ == "Ready" && c.status == "True"),
+        unschedulable: node
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.unschedulable)
+            .unwrap_or(false),
         version: status
             .and_then(|status| status.node_info.as_ref())
             .map(|info| info.kubelet_version.clone())
@@ -186,7 +220,9 @@ fn health(infra: Option<&TerraformMachinePool>, pool: &MachinePool) -> (String, 
     let of = |name: &str| -> Option<&Condition> { infra?.iter().find(|c| c.type_ == name) };
     let ready = of("Ready").filter(|ready| ready.status != "True");
     let deciding = match (ready, of("InfrastructureHealthy")) {
-        (Some(_), Some(healthy)) if healthy.status == "False" && healthy.reason != "Provisioning" => {
+        (Some(_), Some(healthy))
+            if healthy.status == "False" && healthy.reason != "Provisioning" =>
+        {
             Some(healthy)
         }
         (Some(ready), _) => first_bad(infra).or(Some(ready)),
@@ -199,17 +235,27 @@ fn health(infra: Option<&TerraformMachinePool>, pool: &MachinePool) -> (String, 
         }
         None => {
             let phase = pool.status.as_ref().and_then(|status| status.phase);
-            (phase.map_or_else(|| "Unknown".to_owned(), |phase| format!("{phase:?}")), None)
+            (
+                phase.map_or_else(|| "Unknown".to_owned(), |phase| format!("{phase:?}")),
+                None,
+            )
         }
     }
 }
 
 /// The first condition that feeds `Ready` and is not good, in the order a pool gets ready.
 fn first_bad(conditions: Option<&Vec<Condition>>) -> Option<&Condition> {
-    const ORDER: [&str; 5] =
-        ["DependenciesReady", "IdentityAllowed", "StateReadable", "ApplyJobSucceeded", "OutputsValid"];
+    const ORDER: [&str; 5] = [
+        "DependenciesReady",
+        "IdentityAllowed",
+        "StateReadable",
+        "ApplyJobSucceeded",
+        "OutputsValid",
+    ];
     ORDER.iter().find_map(|name| {
-        conditions?.iter().find(|condition| condition.type_ == *name && condition.status == "False")
+        conditions?
+            .iter()
+            .find(|condition| condition.type_ == *name && condition.status == "False")
     })
 }
 

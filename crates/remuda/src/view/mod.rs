@@ -90,7 +90,11 @@ impl NodeView {
     /// As `kubectl get nodes` says it.
     pub(crate) fn status(&self) -> String {
         let ready = if self.ready { "Ready" } else { "NotReady" };
-        let cordon = if self.unschedulable { ",SchedulingDisabled" } else { "" };
+        let cordon = if self.unschedulable {
+            ",SchedulingDisabled"
+        } else {
+            ""
+        };
         format!("{ready}{cordon}")
     }
 }

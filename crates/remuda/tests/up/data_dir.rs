@@ -13,7 +13,9 @@ fn refused(command: &mut Command) -> String {
 #[test]
 fn what_was_there_is_there_after_a_kill() {
     let mut running = Running::start();
-    let Some(kubectl) = running.kubectl() else { return };
+    let Some(kubectl) = running.kubectl() else {
+        return;
+    };
     kubectl.run(&["create", "configmap", "kept", "--from-literal=a=b"]);
     let uid = ["get", "configmap", "kept", "-o", "jsonpath={.metadata.uid}"];
     let before = kubectl.run(&uid);
@@ -25,7 +27,10 @@ fn what_was_there_is_there_after_a_kill() {
 fn a_second_process_is_told_that_the_directory_is_in_use() {
     let running = Running::start();
     let text = refused(remuda().args(["up", "--data-dir"]).arg(running.data()));
-    assert!(text.contains(&running.data().display().to_string()), "{text}");
+    assert!(
+        text.contains(&running.data().display().to_string()),
+        "{text}"
+    );
     assert!(text.contains("use"), "{text}");
 }
 
@@ -50,7 +55,11 @@ fn a_corrupt_store_is_named_and_left_as_it_is() {
 fn keys_and_kubeconfig_are_for_their_owner_only() {
     let running = Running::start();
     let mode = |name: &str| {
-        fs::metadata(running.data().join(name)).unwrap().permissions().mode() & 0o777
+        fs::metadata(running.data().join(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
     };
     assert_eq!(mode("kubeconfig"), 0o600);
     assert_eq!(mode(""), 0o700);
@@ -62,13 +71,21 @@ fn store_file(data: &std::path::Path) -> std::path::PathBuf {
     let database = fs::read_dir(&api)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "redb"))
+        .find(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "redb")
+        })
         .expect("the store has a database file");
     database.strip_prefix(data).unwrap().to_owned()
 }
 
 fn drop_and_copy(running: Running, from: &std::path::Path, to: &std::path::Path) {
-    let status = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
+    let status = Command::new("cp")
+        .arg("-a")
+        .arg(from)
+        .arg(to)
+        .status()
+        .unwrap();
     assert!(status.success());
     drop(running);
 }

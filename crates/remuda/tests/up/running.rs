@@ -86,7 +86,11 @@ fn start(data: &Path) -> Child {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let ready = lines.any(|line| line.unwrap().starts_with("Everything is ready"));
-    assert!(ready, "remuda up ended before it was ready: {:?}", child.wait());
+    assert!(
+        ready,
+        "remuda up ended before it was ready: {:?}",
+        child.wait()
+    );
     // The rest of its output is read away, so that it never blocks on a full pipe.
     std::thread::spawn(move || lines.for_each(drop));
     child
@@ -127,7 +131,10 @@ impl Kubectl<'_> {
                 return text;
             }
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(Instant::now() < deadline, "kubectl {arguments:?} still says {text}{stderr}");
+            assert!(
+                Instant::now() < deadline,
+                "kubectl {arguments:?} still says {text}{stderr}"
+            );
             std::thread::sleep(Duration::from_millis(200));
         }
     }

@@ -7,14 +7,20 @@ use super::running::{Kubectl, Running};
 const NAMESPACE: [&str; 2] = ["-n", "team-a"];
 
 fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 #[test]
 fn the_tour() {
     let running = Running::start();
-    let Some(kubectl) = running.kubectl() else { return };
+    let Some(kubectl) = running.kubectl() else {
+        return;
+    };
     objects_read_well(&kubectl);
     the_tree_shows_zones_machines_and_nodes(&running);
     scaling_out_adds_nodes(&running, &kubectl);
@@ -24,10 +30,19 @@ fn the_tour() {
 
 fn objects_read_well(kubectl: &Kubectl<'_>) {
     let pools = kubectl.run(&["get", "machinepools", "-n", "team-a"]);
-    assert!(pools.contains("demo-pool-0") && pools.contains("Running"), "{pools}");
+    assert!(
+        pools.contains("demo-pool-0") && pools.contains("Running"),
+        "{pools}"
+    );
     let infra = kubectl.run(&["get", "terraformmachinepools", "-n", "team-a"]);
     assert!(infra.contains("True"), "{infra}");
-    let described = kubectl.run(&["describe", "terraformmachinepool", "demo-pool-0", "-n", "team-a"]);
+    let described = kubectl.run(&[
+        "describe",
+        "terraformmachinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+    ]);
     assert!(described.contains("InfrastructureHealthy"), "{described}");
     assert!(described.contains("Provisioned"), "events: {described}");
     let explained = kubectl.run(&["explain", "terraformmachinepool.spec.variables"]);
@@ -36,22 +51,46 @@ fn objects_read_well(kubectl: &Kubectl<'_>) {
 
 fn the_tree_shows_zones_machines_and_nodes(running: &Running) {
     let pools = text(&running.remuda(&["get", "pools", "-A"]));
-    assert!(pools.contains("team-a/demo-pool-0") && pools.contains("Healthy"), "{pools}");
+    assert!(
+        pools.contains("team-a/demo-pool-0") && pools.contains("Healthy"),
+        "{pools}"
+    );
     for zone in ["us-east-1a", "us-east-1b", "us-east-1c"] {
         assert!(pools.contains(zone), "{pools}");
     }
-    let nodes: serde_json::Value = serde_json::from_str(&text(&running.remuda(&[
-        "get", "nodes", "-n", "team-a", "-o", "json",
-    ])))
+    let nodes: serde_json::Value = serde_json::from_str(&text(
+        &running.remuda(&["get", "nodes", "-n", "team-a", "-o", "json"]),
+    ))
     .unwrap();
     let machines = nodes["items"][0]["machines"].as_array().unwrap();
     assert_eq!(machines.len(), 3);
-    assert!(machines.iter().all(|machine| machine["node"]["ready"] == true), "{machines:?}");
+    assert!(
+        machines
+            .iter()
+            .all(|machine| machine["node"]["ready"] == true),
+        "{machines:?}"
+    );
 }
 
 fn scaling_out_adds_nodes(running: &Running, kubectl: &Kubectl<'_>) {
-    let ready = ["get", "machinepool", "demo-pool-0", "-n", "team-a", "-o", "jsonpath={.status.readyReplicas}"];
-    kubectl.run(&["scale", "machinepool", "demo-pool-0", "-n", "team-a", "--replicas", "5"]);
+    let ready = [
+        "get",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "-o",
+        "jsonpath={.status.readyReplicas}",
+    ];
+    kubectl.run(&[
+        "scale",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "--replicas",
+        "5",
+    ]);
     kubectl.until(&ready, |ready| ready == "5");
     let nothing = running.remuda(&["plan", "demo-pool-0", "-n", "team-a", "--exit-code"]);
     assert_eq!(nothing.status.code(), Some(0), "{nothing:?}");
@@ -59,30 +98,70 @@ fn scaling_out_adds_nodes(running: &Running, kubectl: &Kubectl<'_>) {
 
 fn an_upgrade_is_planned_then_rolled(running: &Running, kubectl: &Kubectl<'_>) {
     let file = running.home.path().join("pool.yaml");
-    let live = kubectl.run(&["get", "machinepool", "demo-pool-0", "-n", "team-a", "-o", "yaml"]);
+    let live = kubectl.run(&[
+        "get",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "-o",
+        "yaml",
+    ]);
     fs::write(&file, live.replace("v1.34.1", "v1.35.0")).unwrap();
     let file = file.to_str().unwrap();
 
     let plan = running.remuda(&["plan", "-f", file, "--exit-code", "-o", "json"]);
-    assert_eq!(plan.status.code(), Some(2), "{}", String::from_utf8_lossy(&plan.stderr));
+    assert_eq!(
+        plan.status.code(),
+        Some(2),
+        "{}",
+        String::from_utf8_lossy(&plan.stderr)
+    );
     let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
     assert_eq!(plan["pools"][0]["effect"], "rolls", "{plan}");
-    let version = ["get", "machinepool", "demo-pool-0", "-n", "team-a", "-o", "jsonpath={.spec.template.spec.version}"];
+    let version = [
+        "get",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "-o",
+        "jsonpath={.spec.template.spec.version}",
+    ];
     assert_eq!(kubectl.run(&version), "v1.34.1", "a plan changes nothing");
 
     kubectl.run(&["apply", "--server-side", "--force-conflicts", "-f", file]);
-    kubectl.until(&["get", "terraformmachinepool", "demo-pool-0", "-n", "team-a", "-o", "yaml"], |yaml| {
-        yaml.contains("status: \"True\"\n    type: Ready") || yaml.contains("type: Ready")
-    });
+    kubectl.until(
+        &[
+            "get",
+            "terraformmachinepool",
+            "demo-pool-0",
+            "-n",
+            "team-a",
+            "-o",
+            "yaml",
+        ],
+        |yaml| yaml.contains("status: \"True\"\n    type: Ready") || yaml.contains("type: Ready"),
+    );
     assert_eq!(kubectl.run(&version), "v1.35.0");
     let again = running.remuda(&["get", "machines", NAMESPACE[0], NAMESPACE[1]]);
     assert!(text(&again).contains("team-a/demo-pool-0"));
 }
 
 fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
-    kubectl.run(&["delete", "machinepool", "demo-pool-0", "-n", "team-a", "--timeout=80s"]);
+    kubectl.run(&[
+        "delete",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "--timeout=80s",
+    ]);
     let left = kubectl.run(&["get", "terraformmachinepools", "-n", "team-a", "-o", "name"]);
     assert_eq!(left, "");
     let none = running.remuda(&["get", "pools", "-n", "team-a"]);
-    assert!(String::from_utf8_lossy(&none.stderr).contains("No machine pools"), "{none:?}");
+    assert!(
+        String::from_utf8_lossy(&none.stderr).contains("No machine pools"),
+        "{none:?}"
+    );
 }
