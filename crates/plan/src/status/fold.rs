@@ -157,7 +157,7 @@ fn record_write(draft: &mut Draft<'_>) -> Option<RecordWrite> {
         }
         return None;
     }
-    if repair && found.is_some_and(|(record, _)| record.installation == wish.installation) {
+    if repair {
         owner_repaired(draft);
     }
     let record = draft.record.as_mut()?;

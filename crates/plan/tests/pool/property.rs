@@ -259,7 +259,7 @@ fn config() -> ProptestConfig {
     let wished = std::env::var("PROPTEST_CASES").is_ok();
     let config = ProptestConfig::default();
     ProptestConfig {
-        cases: if wished { config.cases } else { 24 },
+        cases: if wished { config.cases } else { 12 },
         ..config
     }
 }
