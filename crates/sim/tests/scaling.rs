@@ -226,6 +226,12 @@ async fn target_tracking_follows_the_load() {
         ),
         ("TargetTrackingConfiguration.TargetValue", "60.0"),
     ];
+    for target in ["0", "-1", "NaN", "inf", "much"] {
+        let mut bad = policy;
+        bad[4].1 = target;
+        let refused = client.asg("PutScalingPolicy", &bad).await;
+        assert_eq!(refused.status.as_u16(), 400, "{target}");
+    }
     let put = client.asg("PutScalingPolicy", &policy).await.ok();
     assert_eq!(put.all("AlarmName").len(), 2);
     client.sim.world().set_cpu("pool", 90.0);

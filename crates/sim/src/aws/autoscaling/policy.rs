@@ -33,7 +33,8 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
     let metric = params
         .text("TargetTrackingConfiguration.PredefinedMetricSpecification.PredefinedMetricType");
     let target = params.number("TargetTrackingConfiguration.TargetValue")?;
-    if kind == "TargetTrackingScaling" && target.is_none_or(|target| target <= 0.0) {
+    let positive = target.is_some_and(|target| target.is_finite() && target > 0.0);
+    if kind == "TargetTrackingScaling" && !positive {
         return Err(AwsError::validation("TargetValue must be greater than 0"));
     }
     let disable_scale_in = params.flag("TargetTrackingConfiguration.DisableScaleIn")?;
