@@ -45,6 +45,7 @@ pub(crate) enum Drift {
     OldVersion,
     OtherVersion,
     RefreshRuns,
+    PointedElsewhere,
     RecordLost,
 }
 
@@ -86,6 +87,7 @@ pub(crate) fn drift() -> impl Strategy<Value = Drift> {
         Just(Drift::OldVersion),
         Just(Drift::OtherVersion),
         Just(Drift::RefreshRuns),
+        Just(Drift::PointedElsewhere),
         Just(Drift::RecordLost),
     ]
 }
@@ -165,6 +167,7 @@ pub(crate) fn drifted(cloud: &mut Cloud, demo: &mut Demo, drifts: &[Drift]) {
             Drift::ObjectGone => cloud.objects.clear(),
             Drift::PolicyGone => cloud.policy = None,
             Drift::RefreshRuns => refresh(cloud),
+            Drift::PointedElsewhere => point_elsewhere(cloud),
             Drift::OldVersion | Drift::OtherVersion => {
                 if let Some(found) = latest.and_then(|name| cloud.templates.get_mut(&name)) {
                     if let Drift::OtherVersion = drift {
@@ -186,6 +189,21 @@ pub(crate) fn drifted(cloud: &mut Cloud, demo: &mut Demo, drifts: &[Drift]) {
             }
             Drift::RecordLost => {}
         }
+    }
+}
+
+/// Somebody's own template, under our prefix, without our tags.
+pub(crate) const BY_HAND: &str = "captf-team-a-demo-pool-0-43c6d828-by-hand";
+
+fn point_elsewhere(cloud: &mut Cloud) {
+    let Some(mut template) = cloud.templates.values().next().cloned() else {
+        return;
+    };
+    if let Some(group) = &mut cloud.group {
+        template.tags.clear();
+        template.id = "lt-by-hand".to_owned();
+        group.template_name = Some(BY_HAND.to_owned());
+        cloud.templates.insert(BY_HAND.to_owned(), template);
     }
 }
 
@@ -212,8 +230,11 @@ fn spoil(group: &mut Group, drift: Drift) {
 
 fn refresh(cloud: &mut Cloud) {
     if cloud.group.is_some() && cloud.running_refresh().is_none() {
-        // By whomever it is started, it replaces with what the group uses.
-        cloud.rolled_to = cloud.group().template_name.clone();
+        // By whomever it is started, it replaces with what the group uses. Members of somebody's
+        // own template are his: older or other members are no drift (captf document, DRF-5).
+        if cloud.group().template_name.as_deref() != Some(BY_HAND) {
+            cloud.rolled_to = cloud.group().template_name.clone();
+        }
         cloud.refreshes.insert(
             0,
             Refresh {
@@ -296,7 +317,7 @@ fn end_state(cloud: &Cloud, demo: &Demo) -> EndState {
             .iter()
             .map(|(place, (body, _))| (place.clone(), body.clone()))
             .collect(),
-        templates: cloud.templates.len(),
+        templates: ours(cloud).len(),
         refreshes: cloud
             .refreshes
             .iter()
@@ -305,6 +326,12 @@ fn end_state(cloud: &Cloud, demo: &Demo) -> EndState {
         payload_hash: record.payload_hash,
         has_pending_roll: record.pending_roll.is_some(),
     }
+}
+
+/// Names of the templates that are not somebody's own.
+pub(crate) fn ours(cloud: &Cloud) -> Vec<&str> {
+    let names = cloud.templates.keys().map(String::as_str);
+    names.filter(|name| *name != BY_HAND).collect()
 }
 
 /// A pool of some inputs at rest, or one made by the module.
@@ -423,8 +450,8 @@ proptest! {
         }
         prop_assert!(cloud.group.is_none() && cloud.policy.is_none(), "the group is gone");
         prop_assert!(cloud.objects.is_empty(), "{:?}", cloud.objects.keys());
-        let left: Vec<&String> = cloud.templates.keys().collect();
-        let expected: Vec<&String> = theirs.1.iter().map(|_| &theirs.0).collect();
+        let left = ours(&cloud);
+        let expected: Vec<&str> = theirs.1.iter().map(|_| theirs.0.as_str()).collect();
         prop_assert_eq!(left, expected);
         prop_assert!(cloud.teardown(&demo).steps.is_empty());
     }
