@@ -3,7 +3,7 @@
 //! Directives: `$patch: replace|delete|merge`, `$setElementOrder/FIELD`,
 //! `$deleteFromPrimitiveList/FIELD`, `$retainKeys`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -184,24 +184,40 @@ fn merge_entries(
             .cloned()
             .collect());
     }
-    let mut out = live;
-    for entry in patch {
-        let map = entry.as_object().ok_or_else(|| missing_key(entry, key))?;
-        let identity = map.get(key).ok_or_else(|| missing_key(entry, key))?;
-        if directive(entry) == Some("delete") {
-            out.retain(|ours| ours.get(key) != Some(identity));
-            continue;
-        }
-        let place = out.iter().position(|ours| ours.get(key) == Some(identity));
-        match place.and_then(|place| out.get_mut(place)) {
-            Some(ours) => {
-                let known = ours.as_object().cloned().unwrap_or_default();
-                *ours = Value::Object(merge_map(known, map, items)?);
-            }
-            None => out.push(Value::Object(merge_map(Map::new(), map, items)?)),
+    let mut out: Vec<Option<Value>> = live.into_iter().map(Some).collect();
+    let mut index: HashMap<String, Vec<usize>> = HashMap::new();
+    for (place, entry) in out.iter().enumerate() {
+        if let Some(identity) = entry.as_ref().and_then(|entry| identity(entry, Some(key))) {
+            index.entry(identity).or_default().push(place);
         }
     }
-    Ok(out)
+    for entry in patch {
+        let map = entry.as_object().ok_or_else(|| missing_key(entry, key))?;
+        let name = map
+            .get(key)
+            .ok_or_else(|| missing_key(entry, key))?
+            .to_string();
+        if directive(entry) == Some("delete") {
+            for place in index.remove(&name).unwrap_or_default() {
+                if let Some(slot) = out.get_mut(place) {
+                    *slot = None;
+                }
+            }
+            continue;
+        }
+        let place = index.get(&name).and_then(|places| places.first()).copied();
+        if let Some(slot) = place.and_then(|place| out.get_mut(place)) {
+            let known = match slot.take() {
+                Some(Value::Object(known)) => known,
+                _ => Map::new(),
+            };
+            *slot = Some(Value::Object(merge_map(known, map, items)?));
+        } else {
+            index.entry(name).or_default().push(out.len());
+            out.push(Some(Value::Object(merge_map(Map::new(), map, items)?)));
+        }
+    }
+    Ok(out.into_iter().flatten().collect())
 }
 
 fn directive(entry: &Value) -> Option<&str> {
@@ -213,11 +229,13 @@ fn is_directive_only(entry: &Value) -> bool {
 }
 
 fn unite(mut live: Vec<Value>, patch: &[Value]) -> Vec<Value> {
-    for entry in patch {
-        if !live.contains(entry) {
-            live.push(entry.clone());
-        }
-    }
+    let mut known: HashSet<String> = live.iter().map(Value::to_string).collect();
+    live.extend(
+        patch
+            .iter()
+            .filter(|entry| known.insert(entry.to_string()))
+            .cloned(),
+    );
     live
 }
 
@@ -249,6 +267,25 @@ fn retain_keys(
     Ok(())
 }
 
+/// What tells an entry from others: its merge key, or itself.
+fn identity(entry: &Value, key: Option<&str>) -> Option<String> {
+    match key {
+        Some(key) => entry.get(key).map(Value::to_string),
+        None => Some(entry.to_string()),
+    }
+}
+
+/// The first place of each entry.
+fn places(list: &[Value], key: Option<&str>) -> HashMap<String, usize> {
+    let mut out = HashMap::with_capacity(list.len());
+    for (place, entry) in list.iter().enumerate() {
+        if let Some(identity) = identity(entry, key) {
+            out.entry(identity).or_insert(place);
+        }
+    }
+    out
+}
+
 /// Puts what `wanted` names into its order; everything else keeps its place relative to its
 /// neighbours of before, as far as that order allows.
 fn arrange(
@@ -257,21 +294,20 @@ fn arrange(
     before: &[Value],
     key: Option<&str>,
 ) -> Vec<Value> {
-    let same = |one: &Value, other: &Value| match key {
-        Some(key) => one.get(key).is_some() && one.get(key) == other.get(key),
-        None => one == other,
+    let (wanted, before) = (places(wanted, key), places(before, key));
+    let place = |places: &HashMap<String, usize>, value: &Value| {
+        identity(value, key).and_then(|identity| places.get(&identity).copied())
     };
-    let place = |list: &[Value], value: &Value| list.iter().position(|entry| same(entry, value));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
-        .partition(|value| place(wanted, value).is_some());
-    named.sort_by_key(|value| place(wanted, value));
-    others.sort_by_key(|value| place(before, value));
+        .partition(|value| place(&wanted, value).is_some());
+    named.sort_by_cached_key(|value| place(&wanted, value));
+    others.sort_by_cached_key(|value| place(&before, value));
     let mut out = Vec::with_capacity(named.len() + others.len());
     let mut others = others.into_iter().peekable();
     for value in named {
-        let until = place(before, &value);
-        while let Some(other) = others.next_if(|other| match (place(before, other), until) {
+        let until = place(&before, &value);
+        while let Some(other) = others.next_if(|other| match (place(&before, other), until) {
             (Some(other), Some(until)) => other < until,
             _ => false,
         }) {

@@ -104,6 +104,7 @@ fn add_object_fields(node: &mut Node) {
         }
     };
     node.properties.insert("metadata".to_owned(), metadata);
+    node.whole_object = true;
 }
 
 /// Collects problems while it walks.

@@ -228,6 +228,8 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// Whether the value is a whole Kubernetes object.
     pub embedded_resource: bool,
+    /// Whether the value is a whole Kubernetes object, as the root is.
+    pub(crate) whole_object: bool,
     /// The value of an absent field.
     pub default: Option<Value>,
     /// Named fields.

@@ -42,3 +42,43 @@ fn two(large: i64, large_unit: char, small: i64, small_unit: char) -> String {
         format!("{large}{large_unit}{small}{small_unit}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{human, since};
+
+    #[test]
+    fn ages_have_at_most_two_units() {
+        let table = [
+            (-5, "<invalid>"),
+            (-1, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (192, "3m12s"),
+            (600, "10m"),
+            (3 * 3600 - 1, "179m"),
+            (3 * 3600, "3h"),
+            (3 * 3600 + 720, "3h12m"),
+            (8 * 3600, "8h"),
+            (47 * 3600, "47h"),
+            (48 * 3600, "2d"),
+            (50 * 3600, "2d2h"),
+            (8 * 86_400, "8d"),
+            (400 * 86_400, "400d"),
+            (2 * 365 * 86_400, "2y"),
+            (3 * 365 * 86_400 + 40 * 86_400, "3y40d"),
+            (9 * 365 * 86_400, "9y"),
+        ];
+        for (seconds, expected) in table {
+            assert_eq!(human(seconds), expected, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn a_missing_time_is_unknown_and_nonsense_invalid() {
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        assert_eq!(since(None, now), "<unknown>");
+        assert_eq!(since(Some("yesterday"), now), "<invalid>");
+    }
+}

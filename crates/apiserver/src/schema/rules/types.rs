@@ -71,8 +71,7 @@ impl<'a> Type<'a> {
     fn field(&self, name: &str) -> Option<Type<'a>> {
         match self {
             Self::Object(node) => {
-                let whole = node.embedded_resource || node.properties.contains_key("apiVersion");
-                if name == "metadata" && whole {
+                if name == "metadata" && node.whole_object {
                     return Some(Type::Metadata);
                 }
                 let found = node

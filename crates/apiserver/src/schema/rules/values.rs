@@ -65,8 +65,14 @@ pub(crate) fn to_cel(value: &Value, node: Option<&Node>) -> Cel {
         Value::Object(map) => {
             let is_map = node.is_some_and(Node::is_map);
             let mut out = HashMap::with_capacity(map.len());
+            let whole = node.is_some_and(|node| node.whole_object);
             for (name, child) in map {
                 let below = node.and_then(|node| node.child(name));
+                if whole && name == "metadata" {
+                    let key = Key::String(Arc::new("metadata".to_owned()));
+                    out.insert(key, names_of(child));
+                    continue;
+                }
                 let name = if is_map {
                     Cow::Borrowed(name.as_str())
                 } else {
@@ -80,6 +86,17 @@ pub(crate) fn to_cel(value: &Value, node: Option<&Node>) -> Cel {
             Cel::Map(Map { map: Arc::new(out) })
         }
     }
+}
+
+/// The metadata of an object as rules see it: its names.
+fn names_of(metadata: &Value) -> Cel {
+    let names = ["name", "generateName"].into_iter().filter_map(|name| {
+        let value = metadata.get(name)?;
+        Some((Key::String(Arc::new(name.to_owned())), to_cel(value, None)))
+    });
+    Cel::Map(Map {
+        map: Arc::new(names.collect()),
+    })
 }
 
 fn string(text: &str, node: Option<&Node>) -> Cel {
@@ -117,11 +134,10 @@ pub(crate) fn to_cel_beside(old: &Value, new: &Value, node: &Node) -> Cel {
             };
             match node.list_type() {
                 ListType::Atomic => in_order(old.iter().collect()),
-                ListType::Set => in_order(beside(old, new, |one, other| one == other)),
-                ListType::Map(keys) => {
-                    let key = |entry: &Value| items.and_then(|i| list_key(entry, keys, i));
-                    in_order(beside(old, new, |one, other| key(one) == key(other)))
-                }
+                ListType::Set => in_order(beside(old, new, |entry| Some(entry.to_string()))),
+                ListType::Map(keys) => in_order(beside(old, new, |entry| {
+                    items.and_then(|items| list_key(entry, keys, items))
+                })),
             }
         }
         (Value::Object(old), Value::Object(new)) => {
@@ -129,6 +145,7 @@ pub(crate) fn to_cel_beside(old: &Value, new: &Value, node: &Node) -> Cel {
             let mut out = HashMap::with_capacity(old.len());
             for (name, child) in old {
                 let converted = match (node.child(name), new.get(name)) {
+                    _ if node.whole_object && name == "metadata" => names_of(child),
                     (Some(below), Some(new)) => to_cel_beside(child, new, below),
                     (below, _) => to_cel(child, below),
                 };
@@ -149,11 +166,19 @@ pub(crate) fn to_cel_beside(old: &Value, new: &Value, node: &Node) -> Cel {
 fn beside<'a>(
     old: &'a [Value],
     new: &[Value],
-    same: impl Fn(&Value, &Value) -> bool,
+    identity: impl Fn(&Value) -> Option<String>,
 ) -> Vec<&'a Value> {
-    let place = |entry: &Value| new.iter().position(|theirs| same(entry, theirs));
+    let places: HashMap<String, usize> = new
+        .iter()
+        .enumerate()
+        .filter_map(|(place, entry)| Some((identity(entry)?, place)))
+        .collect();
     let mut out: Vec<&Value> = old.iter().collect();
-    out.sort_by_cached_key(|entry| place(entry).unwrap_or(usize::MAX));
+    out.sort_by_cached_key(|entry| {
+        identity(entry)
+            .and_then(|key| places.get(&key).copied())
+            .unwrap_or(usize::MAX)
+    });
     out
 }
 
