@@ -8,6 +8,7 @@
     reason = "tests and what they share"
 )]
 
+mod ambient;
 mod budget;
 mod capacity;
 mod crash;
