@@ -331,6 +331,36 @@ async fn a_write_makes_only_its_own_group_stale() {
     assert_eq!(reads(&world), (before.0 + 1, before.1 + 1));
 }
 
+/// Pools that stopped asking leave the cycle.
+#[tokio::test(start_paused = true)]
+async fn a_cycle_reads_only_pools_that_asked_lately() {
+    let world = World::simulated();
+    let handles = fleet(&world, 120, 1);
+    observe_all(&world, &handles, Freshness::Steady).await;
+    assert_eq!(reads(&world), (2, 1));
+    for _ in 0..6 {
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        observe_all(&world, &handles[..1], Freshness::Steady).await;
+    }
+    let before = reads(&world);
+    tokio::time::sleep(Duration::from_secs(31)).await;
+    observe_all(&world, &handles[..1], Freshness::Steady).await;
+    assert_eq!(reads(&world), (before.0 + 1, before.1 + 1));
+}
+
+/// A pool that is known to have changed is read again by itself.
+#[tokio::test(start_paused = true)]
+async fn a_changed_pool_is_read_again_without_a_cycle() {
+    let world = World::simulated();
+    let handles = fleet(&world, 120, 1);
+    observe_all(&world, &handles, Freshness::Steady).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let started = Instant::now();
+    observe_all(&world, &handles[..1], Freshness::Changed).await;
+    assert!(started.elapsed() <= Duration::from_secs(1));
+    assert_eq!(reads(&world), (3, 2));
+}
+
 /// A chunk whose read failed is unknown to all of its pools, and the others know theirs.
 #[tokio::test(start_paused = true)]
 async fn a_failed_chunk_is_unknown_to_its_pools_only() {

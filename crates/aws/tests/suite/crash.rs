@@ -208,6 +208,50 @@ async fn survives_lost_answers(scenario: Scenario) {
     }
 }
 
+/// Reads lag behind writes: a pass may not see what the one before it made.
+#[tokio::test(start_paused = true)]
+async fn late_reads_orphan_nothing() {
+    for scenario in [Scenario::Create, Scenario::Update, Scenario::Roll] {
+        let (world, mut pool) = scenario.begin().await;
+        let mark = world.recorder.mark();
+        scenario.finish(&world, &mut pool).await;
+        let expected = End::of(&world, &pool, mark);
+
+        let (world, mut pool) = scenario.begin().await;
+        let mark = world.recorder.mark();
+        // A pass takes about 70 s: each sees the world as it was before the one before it.
+        world
+            .sim()
+            .world()
+            .set_read_lag(std::time::Duration::from_secs(100));
+        for _ in 0..10 {
+            world.pass(&mut pool).await;
+            world.wait(10).await;
+        }
+        if scenario == Scenario::Create {
+            let taken = world
+                .sim()
+                .journal()
+                .named("autoscaling", "CreateAutoScalingGroup");
+            assert!(
+                taken.len() > 1,
+                "a pass made the group again that it could not see"
+            );
+        }
+        world.sim().world().set_read_lag(std::time::Duration::ZERO);
+        scenario.finish(&world, &mut pool).await;
+        let end = End::of(&world, &pool, mark);
+        assert_eq!(end.groups, expected.groups, "{scenario:?}");
+        assert_eq!(
+            end.refreshes_accepted, expected.refreshes_accepted,
+            "{scenario:?}"
+        );
+        world.delete(&mut pool).await;
+        assert_eq!(world.sim().world().templates().len(), 0, "{scenario:?}");
+        assert_eq!(world.sim().world().groups().len(), 0, "{scenario:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn lost_answers_double_nothing() {
     for scenario in [
