@@ -128,8 +128,6 @@ impl Parser {
         let json_type = structure::json_type(map, at, &mut self.errors);
         let mut node = Node {
             json_type,
-            title: text(map, "title"),
-            description: text(map, "description"),
             nullable: flag(map, "nullable"),
             int_or_string: flag(map, "x-kubernetes-int-or-string"),
             preserve_unknown: flag(map, "x-kubernetes-preserve-unknown-fields"),

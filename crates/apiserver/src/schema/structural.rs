@@ -216,10 +216,6 @@ pub struct Pattern {
 pub struct Node {
     /// The JSON type; `None` for int-or-string, for preserved unknown values and in combinations.
     pub json_type: Option<JsonType>,
-    /// A short name for people.
-    pub title: Option<String>,
-    /// What the field means.
-    pub description: Option<String>,
     /// Whether `null` is a value.
     pub nullable: bool,
     /// Whether both integers and strings are values.

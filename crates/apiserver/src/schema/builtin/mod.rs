@@ -4,7 +4,7 @@
 //! patch merge keys added (`topology`). Named types are shared and may refer to themselves; all are
 //! parsed once, on first use.
 //!
-//! These trees know types, documentation and merge behaviour. They demand nothing: what a built-in
+//! These trees know types and merge behaviour; documentation stays in the published definitions. They demand nothing: what a built-in
 //! object must hold is checked by hand-written rules elsewhere, as in Kubernetes.
 
 mod kinds;
@@ -156,7 +156,6 @@ fn node(schema: &Value, cells: &BTreeMap<String, Arc<OnceLock<Node>>>) -> Node {
         && matches!(additional, Additional::Absent);
     Node {
         json_type,
-        description: text("description").map(str::to_owned),
         int_or_string,
         preserve_unknown: untyped || open,
         default: schema.get("default").cloned(),
