@@ -4,8 +4,9 @@
 //! patch merge keys added (`topology`). Named types are shared and may refer to themselves; all are
 //! parsed once, on first use.
 //!
-//! These trees know types and merge behaviour; documentation stays in the published definitions. They demand nothing: what a built-in
-//! object must hold is checked by hand-written rules elsewhere, as in Kubernetes.
+//! These trees know types and merge behaviour; documentation stays in the published definitions.
+//! They demand nothing: what a built-in object must hold is checked by hand-written rules elsewhere,
+//! as in Kubernetes.
 
 mod kinds;
 mod topology;
