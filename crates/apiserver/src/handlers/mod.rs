@@ -160,6 +160,13 @@ async fn resource(
             Ok(response) => response.status().as_u16(),
             Err(failure) => failure.code,
         };
+        tracing::debug!(
+            instance = instance.name(),
+            verb,
+            path,
+            status,
+            "write request"
+        );
         let manager = call.manager.clone();
         instance.journal().record(WriteRequest {
             verb,

@@ -116,6 +116,10 @@ impl Collector {
         let Some(record) = instance.latest(key).filter(|record| *record.uid == *uid) else {
             return Ok(());
         };
+        // Most objects own nothing and are owned by nobody: no need to read them.
+        if record.owners.is_empty() && !record.deleting {
+            return Ok(());
+        }
         let live = record.value();
         if object::is_deleting(&live) {
             let finalizers = object::finalizers(&live);
