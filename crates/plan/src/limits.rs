@@ -100,6 +100,10 @@ pub const ADDRESSES: usize = 256;
 /// Characters of a resource name in `status.lastRun.drift` (captf document 1.5).
 pub const DRIFT_RESOURCE_CHARS: usize = 512;
 
+/// How long a group may be short of members before failed launches are told (AWS document 10.3,
+/// the first tries often fail and the next succeed.
+pub const LAUNCH_FAILURE_GRACE_SECONDS: u32 = 600;
+
 /// The same where no member is desired: only a second read is asked for (captf document, LST-9).
 /// Ours: a second, so that the two reads are two.
 pub const EMPTY_WANTED_CONFIRM_SECONDS: u32 = 1;

@@ -76,6 +76,7 @@ async fn operate(
     if goal.recovering {
         confirm_recovery(goal, &observed).map_err(PassEnd::Unrecoverable)?;
     }
+    pass.notices = Driver::notices(&observed);
     pass.end = PassEnd::Done;
     let pool = Pool {
         goal,

@@ -193,6 +193,10 @@ pub struct Memory {
     pub judged: Option<(String, Timestamp)>,
     /// No operation that writes starts before.
     pub operation_retry_at: Option<Timestamp>,
+    /// Since when the group has had fewer members than it wants.
+    pub short_since: Option<Timestamp>,
+    /// Notices that were told, by id.
+    pub told: BTreeSet<String>,
 }
 
 impl Memory {
@@ -212,6 +216,8 @@ impl Memory {
             look_again_at: None,
             judged: None,
             operation_retry_at: None,
+            short_since: None,
+            told: BTreeSet::new(),
         }
     }
 }

@@ -43,6 +43,8 @@ pub enum EventReason {
     ReplicasWrittenBack,
     ReplicasManagedExternally,
     NodeLabelsDropped,
+    InstanceLaunchFailed,
+    RollFailed,
 }
 
 impl EventReason {
@@ -61,7 +63,9 @@ impl EventReason {
             | Self::IdentityNotAllowed
             | Self::InfrastructureAbandoned
             | Self::ReplicasManagedExternally
-            | Self::NodeLabelsDropped => Severity::Warning,
+            | Self::NodeLabelsDropped
+            | Self::InstanceLaunchFailed
+            | Self::RollFailed => Severity::Warning,
             Self::Provisioned
             | Self::InputsChanged
             | Self::ProviderIDSet

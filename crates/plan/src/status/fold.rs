@@ -12,7 +12,7 @@ use super::{
     condition::{ConditionStatus, ConditionType, Reason},
     draft::Draft,
     event::{Event, EventReason},
-    outcome,
+    notices, outcome,
     pass::{Pass, PassEnd},
     publication::{
         FinalizerChange, MetadataWrite, OwnerPatch, Publication, RecordWrite, Requeue, SpecWrite,
@@ -49,6 +49,7 @@ pub fn fold(world: &World, pass: &Pass, now: Timestamp) -> Publication {
     ready::summary(&mut draft);
     metadata(&mut draft);
     let owner = write_back(&mut draft);
+    notices::tell(&mut draft);
     transitions::tell(&mut draft);
     publish(draft, record, owner, now)
 }

@@ -25,6 +25,7 @@ mod draft;
 pub mod event;
 mod failure;
 pub mod fold;
+mod notices;
 mod outcome;
 pub mod pass;
 pub mod publication;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::{
     error::{CloudFailure, Refusal},
-    pool::{action::Plan, gate::Gate, outputs::Outputs, record::Record},
+    pool::{action::Plan, gate::Gate, notice::Notice, outputs::Outputs, record::Record},
 };
 
 /// What happened between `gate` and `fold`.
@@ -23,6 +23,8 @@ pub struct Pass {
     /// What the cloud showed; set by refreshes and drift checks, and by an apply or destroy that
     /// observed once more after its steps.
     pub outputs: Option<Outputs>,
+    /// Failures that the cloud told beside its answers.
+    pub notices: Vec<Notice>,
     /// How it ended.
     pub end: PassEnd,
 }
@@ -37,6 +39,7 @@ impl Pass {
             carried_out: 0,
             record: None,
             outputs: None,
+            notices: Vec::new(),
             end: PassEnd::AtGate,
         }
     }

@@ -17,7 +17,8 @@ use remuda_plan::{
         action::Action as Call,
         desired::{Desired, TemplateData},
         observed::{
-            Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Read, Refresh, Template,
+            Activity, Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Read, Refresh,
+            Template,
         },
         outputs::provider_id,
     },
@@ -63,6 +64,8 @@ pub(crate) struct Cloud {
     pub(crate) objects: BTreeMap<Place, Object>,
     /// Newest first.
     pub(crate) refreshes: Vec<Refresh>,
+    /// Launches that failed lately.
+    pub(crate) failed_activities: Vec<Activity>,
     /// What a lookup finds, by name filter; any filter finds `image` when there is no entry.
     pub(crate) image: Option<String>,
     /// Members besides the group's own instances, for reads.
@@ -162,7 +165,7 @@ impl Cloud {
             old_payload: object(&handle.old_payload),
             image: Read::Known(handle.image.as_ref().and(self.image.clone())),
             refreshes: Read::Known(self.refreshes.clone()),
-            failed_activities: Read::NotAsked,
+            failed_activities: Read::Known(self.failed_activities.clone()),
         }
     }
 

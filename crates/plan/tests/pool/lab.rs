@@ -269,6 +269,7 @@ impl Lab {
         }
         let driver::Handle::Aws(inner) = &handle;
         let observed = driver::Observed::Aws(Box::new(self.cloud.observe(inner)));
+        pass.notices = Driver::notices(&observed);
         confirm_recovery(goal, &observed).map_err(PassEnd::Unrecoverable)?;
         let plan = match goal.operation {
             Operation::Apply | Operation::Drift => {

@@ -34,6 +34,7 @@ mod image;
 mod inputs;
 mod labels;
 mod membership;
+mod notices;
 mod outputs;
 mod property;
 mod readiness;
