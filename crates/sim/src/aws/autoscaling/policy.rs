@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Answer, max_records, named_to_change, required};
 use crate::aws::{
     protocol::{AwsError, Params, Xml, page},
-    state::{Site, View, events::Event},
+    state::{Fabric, Site, View, events::Event},
 };
 
 /// A scaling policy.
@@ -55,18 +55,7 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
         )
     });
     let alarms = if kind == "TargetTrackingScaling" {
-        ["AlarmHigh", "AlarmLow"]
-            .map(|alarm| {
-                format!(
-                    "TargetTracking-{group_name}-{alarm}-{}",
-                    site.fabric.new_uuid()
-                )
-            })
-            .map(|alarm| {
-                let arn = format!("arn:aws:cloudwatch:{region}:{account}:alarm:{alarm}");
-                (alarm, arn)
-            })
-            .to_vec()
+        alarms(&group_name, &format!("{region}:{account}"), site.fabric)
     } else {
         Vec::new()
     };
@@ -93,6 +82,17 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
         );
     }
     Ok(xml)
+}
+
+/// Names and ARNs of the alarms a target-tracking policy gets.
+fn alarms(group: &str, place: &str, fabric: &mut Fabric) -> Vec<(String, String)> {
+    ["AlarmHigh", "AlarmLow"]
+        .map(|kind| format!("TargetTracking-{group}-{kind}-{}", fabric.new_uuid()))
+        .map(|name| {
+            let arn = format!("arn:aws:cloudwatch:{place}:alarm:{name}");
+            (name, arn)
+        })
+        .to_vec()
 }
 
 pub(super) fn delete(site: &mut Site<'_>, params: &Params) -> Answer {
