@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
+pub(crate) mod duplicates;
 pub(crate) mod fields;
 pub(crate) mod options;
 pub(crate) mod path;

@@ -19,8 +19,8 @@ use crate::convert;
 use crate::instance::Instance;
 use crate::object::{self, at, meta_mut};
 use crate::registry::{Behaviour, Served, establish};
-use crate::request::Caller;
 use crate::request::options::FieldValidation;
+use crate::request::{Caller, duplicates};
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{CommitError, Expect, Key, Record};
 use crate::{apply, schema};
@@ -43,6 +43,8 @@ pub(crate) struct Writing<'a> {
     pub(crate) tracked_as: &'a str,
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
+    /// Fields that the body names more than once.
+    pub(crate) repeated: Vec<String>,
     /// Whether the new state already carries its managed fields (apply computes them itself).
     pub(crate) tracked: bool,
     /// Whether the new state comes from a patch, for the words of a refusal.
@@ -75,6 +77,7 @@ impl<'a> Writing<'a> {
             tracked_as: &call.target.subresource,
             dry_run: call.options.dry_run,
             field_validation: call.options.field_validation,
+            repeated: repeated(call),
             tracked: false,
             patches: false,
             unconditional: call.served.kind.allows_unconditional_update(),
@@ -93,6 +96,7 @@ impl<'a> Writing<'a> {
             tracked_as: subresource,
             dry_run: false,
             field_validation: FieldValidation::Ignore,
+            repeated: Vec::new(),
             tracked: false,
             patches: false,
             unconditional: true,
@@ -301,26 +305,24 @@ impl<'a> Writing<'a> {
         let strict = self.field_validation == FieldValidation::Strict;
         let sent = (strict && self.patches).then(|| new.clone());
         let unknown = schema::prune(new, schema);
+        let repeated = self
+            .repeated
+            .iter()
+            .map(|path| format!("duplicate field {path:?}"));
+        let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
+        let problems: Vec<String> = repeated.chain(unknown).collect();
         match self.field_validation {
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => {
-                for path in unknown {
-                    (self.warn)(format!("unknown field {path:?}"));
-                }
-            }
-            FieldValidation::Strict if unknown.is_empty() => {}
-            FieldValidation::Strict => return Err(self.strict_failure(&unknown, sent)),
+            FieldValidation::Warn => problems.into_iter().for_each(self.warn),
+            FieldValidation::Strict if problems.is_empty() => {}
+            FieldValidation::Strict => return Err(self.strict_failure(&problems, sent)),
         }
         Ok(())
     }
 
     /// The refusal of unknown fields; a patch is refused as a field of its own.
-    fn strict_failure(&self, unknown: &[String], sent: Option<Value>) -> Failure {
-        let list: Vec<String> = unknown
-            .iter()
-            .map(|path| format!("unknown field {path:?}"))
-            .collect();
-        let why = format!("strict decoding error: {}", list.join(", "));
+    fn strict_failure(&self, problems: &[String], sent: Option<Value>) -> Failure {
+        let why = format!("strict decoding error: {}", problems.join(", "));
         if let Some(sent) = sent {
             let value = Value::String(sent.to_string());
             return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, &why)]);
@@ -350,4 +352,14 @@ impl<'a> Writing<'a> {
         }
         Err(Failure::invalid(kind, object::name(new), &causes))
     }
+}
+
+/// Fields that the body of a create or update names more than once.
+fn repeated(call: &Call) -> Vec<String> {
+    let is_json = matches!(call.media_type.as_str(), "" | "application/json");
+    let ignored = call.options.field_validation == FieldValidation::Ignore;
+    if !is_json || ignored {
+        return Vec::new();
+    }
+    duplicates::find(&call.body)
 }
