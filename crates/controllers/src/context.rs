@@ -11,7 +11,10 @@ use kube::Client;
 use remuda_cloud::PoolBackend;
 use remuda_plan::{
     driver::Driver,
-    pool::world::{Manager, Memory},
+    pool::{
+        objects::Metadata,
+        world::{Manager, Memory},
+    },
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +22,9 @@ use crate::{clock::Clock, events::Recorder, objects::LiveObjects, workload::Work
 
 /// Field manager of everything Remuda writes as a provider.
 pub const FIELD_MANAGER: &str = "remuda";
+
+/// Splits the objects between managers.
+const WATCH_FILTER_LABEL: &str = "cluster.x-k8s.io/watch-filter";
 
 /// What a reconcile may touch.
 pub struct Context {
@@ -68,6 +74,12 @@ impl Context {
     /// The time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Whether an object is this manager's to write: without a watch filter all are.
+    pub(crate) fn is_ours(&self, object: &Metadata) -> bool {
+        let filter = &self.manager.watch_filter;
+        filter.is_empty() || object.labels.get(WATCH_FILTER_LABEL) == Some(filter)
     }
 
     /// What the previous passes of this process left behind.

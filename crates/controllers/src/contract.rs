@@ -124,7 +124,6 @@ mod tests {
 
     use super::{plural, version};
 
-    /// Proves: CAPI-15.
     #[test]
     fn the_highest_version_of_the_newest_contract_is_used() {
         let crd = |labels: serde_json::Value| json!({"metadata": {"labels": labels}});

@@ -64,6 +64,7 @@ impl Kind {
             Self::Secret,
             Self::Namespace,
             Self::Event,
+            Self::CustomResourceDefinition,
         ]
         .into_iter()
         .find(|known| {

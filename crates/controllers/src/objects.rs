@@ -247,23 +247,48 @@ impl LiveObjects {
         name: &str,
         uid: Option<&str>,
     ) -> Result<(), ApiError> {
+        let only = uid.map(|uid| Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        });
+        self.delete_if(resource, namespace, name, only).await
+    }
+
+    /// Deletes an object, if it is still at this resourceVersion. One that is gone is success.
+    ///
+    /// # Errors
+    /// `Conflict` when it was written since, or the write failed.
+    pub async fn delete_version(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        name: &str,
+        version: &str,
+    ) -> Result<(), ApiError> {
+        let only = Preconditions {
+            uid: None,
+            resource_version: Some(version.to_owned()),
+        };
+        self.delete_if(resource, namespace, name, Some(only)).await
+    }
+
+    async fn delete_if(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        name: &str,
+        preconditions: Option<Preconditions>,
+    ) -> Result<(), ApiError> {
         let what = what("delete", resource, namespace, name);
         let params = DeleteParams {
-            preconditions: uid.map(|uid| Preconditions {
-                uid: Some(uid.to_owned()),
-                resource_version: None,
-            }),
+            preconditions,
             ..DeleteParams::background()
         };
         let request = Request::new(path(resource, namespace))
             .delete(name, &params)
             .map_err(|error| failed(&what, &error))?;
-        match self
-            .client
-            .request::<Value>(request)
-            .await
-            .map_err(|error| classify(&what, error))
-        {
+        let answer = self.client.request::<Value>(request).await;
+        match answer.map_err(|error| classify(&what, error)) {
             Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,7 +1,10 @@
 //! Writes what a pass decided to Kubernetes, in the publication's order, and only what differs.
 //!
 //! Order: record, metadata that an operation needs, owner, spec, status, events, metadata that
-//! goes, the finalizer last. A failed write ends the publication; the next pass computes it again.
+//! goes and with it the finalizer. A failed write ends the publication; the next pass computes it
+//! again. Only a record that is no longer needed goes after the finalizer: a deleting pool without
+//! its record could not tell that its destroy is done. What a crash leaves there, garbage
+//! collection takes, since the pool owns it.
 
 use remuda_plan::{
     pool::{gate::owner_reference, objects::Metadata},
@@ -62,13 +65,14 @@ pub(crate) async fn publish(
         }
     }
     write_events(pool.metadata, &publication.events, ctx).await;
-    match record {
-        Some(RecordWrite::Retain) => records.retain().await?,
-        Some(RecordWrite::Delete) => records.delete().await?,
-        Some(RecordWrite::Save(_)) | None => {}
+    if record == Some(&RecordWrite::Retain) {
+        records.retain().await?;
     }
     if let Some(patch) = pool.removed(&publication.metadata) {
         pool.write(None, &patch).await?;
+    }
+    if record == Some(&RecordWrite::Delete) {
+        records.delete().await?;
     }
     Ok(())
 }

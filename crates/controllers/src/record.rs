@@ -156,19 +156,26 @@ impl<'a> RecordStore<'a> {
         Ok(())
     }
 
-    /// Deletes the record.
+    /// Deletes the record, if it is still the one that was read: a new pool of this name may have
+    /// made its own.
     ///
     /// # Errors
     /// The write failed. A record that does not exist is success.
     pub(crate) async fn delete(&self) -> Result<(), ApiError> {
         let mut version = self.version.lock().await;
-        if version.take().is_none() {
+        let Some(version) = version.take() else {
             return Ok(());
-        }
+        };
         let (kind, name) = (Kind::Secret.resource(), secret_name(&self.pool.name));
-        self.objects
-            .delete(&kind, Some(&self.pool.namespace), &name, None)
-            .await
+        let namespace = Some(self.pool.namespace.as_str());
+        let deleted = self
+            .objects
+            .delete_version(&kind, namespace, &name, &version)
+            .await;
+        match deleted {
+            Err(ApiError::Conflict(_)) => Ok(()),
+            other => other,
+        }
     }
 
     fn secret(&self, record: &Record, version: Option<&str>) -> Result<Value, ApiError> {

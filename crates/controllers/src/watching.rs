@@ -2,7 +2,7 @@
 //! the controllers that care, and only if something they care about differs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
@@ -100,6 +100,8 @@ pub(crate) struct Watch {
     routes: Vec<Route>,
     slim: fn(&mut DynamicObject),
     writer: Option<Writer<DynamicObject>>,
+    /// Keys of the list under way.
+    listed: HashSet<ObjectKey>,
 }
 
 impl Watch {
@@ -111,6 +113,7 @@ impl Watch {
             routes: Vec::new(),
             slim: |_| {},
             writer: None,
+            listed: HashSet::new(),
         }
     }
 
@@ -160,25 +163,46 @@ impl Watch {
     }
 
     fn take(&mut self, mut event: Event<DynamicObject>) {
-        // The store must know an object before a queue wakes its controller.
-        let original = match &mut event {
-            Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => {
-                let original = object.clone();
+        let mut gone = Vec::new();
+        let mut changed = None;
+        match &mut event {
+            Event::Init => self.listed.clear(),
+            Event::InitApply(object) => {
+                self.listed.insert(ObjectKey::of(object));
+                changed = Some(object.clone());
                 (self.slim)(object);
-                Some(original)
             }
-            Event::Init | Event::InitDone => None,
-        };
+            Event::InitDone => gone = self.vanished(),
+            Event::Apply(object) => {
+                changed = Some(object.clone());
+                (self.slim)(object);
+            }
+            Event::Delete(object) => gone.push(object.clone()),
+        }
+        // The store must know before a queue wakes a controller.
         if let Some(writer) = &mut self.writer {
             writer.apply_watcher_event(&event);
         }
-        let Some(original) = original else { return };
         for route in &mut self.routes {
-            match event {
-                Event::Delete(_) => route.gone(&original),
-                _ => route.changed(&original),
+            if let Some(object) = &changed {
+                route.changed(object);
+            }
+            for object in &gone {
+                route.gone(object);
             }
         }
+    }
+
+    /// Kept objects that a new list does not hold: they went while the watch was broken.
+    fn vanished(&self) -> Vec<DynamicObject> {
+        let Some(writer) = &self.writer else {
+            return Vec::new();
+        };
+        let kept = writer.as_reader().state();
+        let kept = kept
+            .iter()
+            .filter(|object| !self.listed.contains(&ObjectKey::of(object)));
+        kept.map(|object| object.as_ref().clone()).collect()
     }
 }
 
@@ -263,4 +287,71 @@ pub(crate) fn keep_only(object: &mut DynamicObject, pointers: &[&[&str]]) {
         *to = from.clone();
     }
     object.data = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::{DynamicObject, ObjectMeta};
+
+    use super::{Event, Kind, ObjectKey, Route, Watch, intent, itself, keep_only, mpsc};
+
+    fn object(name: &str, generation: i64) -> DynamicObject {
+        let mut object = DynamicObject::new(name, &Kind::MachinePool.resource()).within("team-a");
+        object.metadata.generation = Some(generation);
+        object.data = serde_json::json!({ "spec": { "clusterName": "demo", "replicas": 3 } });
+        object
+    }
+
+    fn woken(queue: &mut mpsc::UnboundedReceiver<ObjectKey>) -> Vec<String> {
+        std::iter::from_fn(|| queue.try_recv().ok())
+            .map(|key| key.name)
+            .collect()
+    }
+
+    #[test]
+    fn only_what_a_route_cares_about_wakes() {
+        let (sender, mut queue) = mpsc::unbounded_channel();
+        let mut watch = Watch::new(Kind::MachinePool).route(Route::new(&sender, intent, itself));
+        watch.take(Event::Apply(object("a", 1)));
+        assert_eq!(woken(&mut queue), ["a"]);
+        let mut status_only = object("a", 1);
+        status_only.data["status"] = serde_json::json!({ "replicas": 3 });
+        watch.take(Event::Apply(status_only));
+        assert!(woken(&mut queue).is_empty());
+        watch.take(Event::Apply(object("a", 2)));
+        watch.take(Event::Delete(object("a", 2)));
+        assert_eq!(woken(&mut queue), ["a", "a"]);
+    }
+
+    #[test]
+    fn what_went_while_the_watch_was_broken_wakes_when_it_is_back() {
+        let (sender, mut queue) = mpsc::unbounded_channel();
+        let (watch, store) =
+            Watch::new(Kind::MachinePool).keep(|pool| keep_only(pool, &[&["spec", "clusterName"]]));
+        let mut watch = watch.route(Route::new(&sender, intent, itself));
+        for list in [vec!["a", "b"], vec!["b"]] {
+            watch.take(Event::Init);
+            for name in list {
+                watch.take(Event::InitApply(object(name, 1)));
+            }
+            watch.take(Event::InitDone);
+        }
+        assert_eq!(woken(&mut queue), ["a", "b", "a"]);
+        assert_eq!(store.len(), 1);
+    }
+
+    #[test]
+    fn kept_objects_hold_only_what_was_asked_for() {
+        let mut pool = object("a", 1);
+        pool.metadata = ObjectMeta {
+            managed_fields: Some(Vec::new()),
+            ..pool.metadata
+        };
+        keep_only(&mut pool, &[&["spec", "clusterName"], &["spec", "absent"]]);
+        assert_eq!(
+            pool.data,
+            serde_json::json!({ "spec": { "clusterName": "demo" } })
+        );
+        assert!(pool.metadata.managed_fields.is_none());
+    }
 }

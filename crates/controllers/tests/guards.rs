@@ -391,6 +391,7 @@ async fn a_bad_pool_does_not_stop_the_others() {
         .await;
 }
 
+/// Proves: CAPI-19.
 #[tokio::test(start_paused = true)]
 async fn pausing_stops_everything_and_resuming_goes_on() {
     let world = settled(Demo::default()).await;

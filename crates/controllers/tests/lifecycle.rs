@@ -46,6 +46,7 @@ async fn the_demo_pool_becomes_ready_and_its_machine_pool_runs_three_nodes() {
     assert_eq!(cluster["status"]["phase"], "Provisioned");
 }
 
+/// Proves: CAPI-17.
 #[tokio::test(start_paused = true)]
 async fn a_settled_world_is_only_read() {
     let world = World::new().await;
@@ -56,7 +57,17 @@ async fn a_settled_world_is_only_read() {
     // The first drift check comes after half an hour and says that there is none.
     world.pool_says("DriftDetected", "False", "NoDrift").await;
     world.pass(Duration::from_mins(2)).await;
+    let before = world.get(Kind::MachinePool, POOL).await.unwrap();
     world.stays_quiet(Duration::from_mins(70)).await;
+    let after = world.get(Kind::MachinePool, POOL).await.unwrap();
+    assert_eq!(
+        before["spec"]["providerIDList"],
+        after["spec"]["providerIDList"]
+    );
+    assert_eq!(
+        before["metadata"]["generation"],
+        after["metadata"]["generation"]
+    );
 }
 
 #[tokio::test(start_paused = true)]

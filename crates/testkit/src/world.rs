@@ -45,6 +45,7 @@ pub struct Builder {
     pub(crate) seed: u64,
     timing: Timing,
     installation: String,
+    watch_filter: String,
     options: Options,
 }
 
@@ -54,6 +55,7 @@ impl Default for Builder {
             seed: 1,
             timing: Timing::realistic(),
             installation: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427".to_owned(),
+            watch_filter: String::new(),
             options: Options::default(),
         }
     }
@@ -78,6 +80,13 @@ impl Builder {
     #[must_use]
     pub fn installation(mut self, id: &str) -> Self {
         id.clone_into(&mut self.installation);
+        self
+    }
+
+    /// Only objects with this filter label.
+    #[must_use]
+    pub fn watch_filter(mut self, filter: &str) -> Self {
+        filter.clone_into(&mut self.watch_filter);
         self
     }
 
@@ -240,6 +249,7 @@ impl World {
         });
         let manager = Manager {
             installation: self.builder.installation.clone(),
+            watch_filter: self.builder.watch_filter.clone(),
             version: "test".to_owned(),
             ..Manager::default()
         };
@@ -317,6 +327,14 @@ impl World {
             .create(&resource, namespace, object, TEST)
             .await
             .unwrap_or_else(|error| panic!("{error}"));
+        if kind == Kind::CustomResourceDefinition {
+            let what = format!("{name} is served");
+            self.object_becomes(kind, name, &what, |crd| {
+                crate::expect::condition(crd, "Established")
+                    .is_some_and(|(status, _)| status == "True")
+            })
+            .await;
+        }
         if let Some(status) = object.get("status") {
             let target = Target {
                 resource: &resource,

@@ -43,6 +43,9 @@ pub(crate) async fn reconcile(
         return Ok(Requeue::OnChange);
     };
     let cluster = Cluster::of(&live);
+    if !ctx.is_ours(&cluster.metadata) {
+        return Ok(Requeue::OnChange);
+    }
     let infra = infra(&live, &cluster, contracts, &ctx.objects).await?;
     if cluster.deleting() {
         publish(&live, &cluster, infra.as_ref(), ctx).await?;
@@ -163,7 +166,8 @@ async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result
         .iter()
         .any(|o| o.uid == cluster.metadata.uid);
     let labeled = infra.metadata.labels.get(CLUSTER_NAME_LABEL) == Some(&cluster.metadata.name);
-    if infra.metadata.deletion_timestamp.is_some() || owned && labeled {
+    let going = infra.metadata.deletion_timestamp.is_some();
+    if going || owned && labeled || !ctx.is_ours(&infra.metadata) {
         return Ok(());
     }
     let owners = infra

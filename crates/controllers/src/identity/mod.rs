@@ -48,6 +48,9 @@ pub(crate) async fn reconcile(
             what: format!("read TerraformClusterIdentity {name}"),
             why: format!("unexpected shape: {error}"),
         })?;
+    if !ctx.is_ours(&identity.metadata) {
+        return Ok(Requeue::OnChange);
+    }
     let secret = secret(&identity, ctx).await?;
     let verdict = judge(&identity, &secret);
     publish(&live, &identity, &verdict, &users.namespaces(name), ctx).await?;

@@ -56,7 +56,8 @@ async fn adopt_referenced(
     ctx: &Context,
 ) -> Result<(), ApiError> {
     let metadata = &gathered.pool.metadata;
-    if referenced.metadata.deletion_timestamp.is_some() {
+    let going = referenced.metadata.deletion_timestamp.is_some();
+    if going || !ctx.is_ours(&referenced.metadata) {
         return Ok(());
     }
     if let Some(other) = other_controller(&referenced.object, &metadata.uid) {

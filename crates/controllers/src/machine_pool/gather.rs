@@ -89,7 +89,7 @@ pub(crate) async fn gather(
     let reference = &pool.spec.template.spec.infrastructure_ref;
     let (infra, infrastructure) = match referenced(sources, &key.namespace, reference).await {
         Ok(Some(infra)) => {
-            let facts = infra_facts(&infra);
+            let facts = infra_facts(&infra.object, &infra.metadata);
             (Some(infra), Infrastructure::Known(facts))
         }
         Ok(None) => (None, Infrastructure::Missing),
@@ -190,8 +190,8 @@ async fn bootstrap(
     }
 }
 
-fn infra_facts(infra: &Referenced) -> InfraFacts {
-    let at = |pointer: &str| infra.object.pointer(pointer);
+pub(super) fn infra_facts(object: &Value, metadata: &Metadata) -> InfraFacts {
+    let at = |pointer: &str| object.pointer(pointer);
     let ready = at("/status/conditions")
         .and_then(Value::as_array)
         .into_iter()
@@ -222,7 +222,7 @@ fn infra_facts(infra: &Referenced) -> InfraFacts {
             .filter_map(|id| id.as_str().map(str::to_owned))
             .collect(),
         ready,
-        deleting: infra.metadata.deletion_timestamp.is_some(),
+        deleting: metadata.deletion_timestamp.is_some(),
     }
 }
 

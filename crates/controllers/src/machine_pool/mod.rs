@@ -79,6 +79,9 @@ pub(crate) async fn reconcile(
     let Some(gathered) = gather(key, &sources).await? else {
         return Ok(Requeue::OnChange);
     };
+    if !ctx.is_ours(&gathered.pool.metadata) {
+        return Ok(Requeue::OnChange);
+    }
     if gathered.facts.deleting {
         return delete(&gathered, work, ctx).await;
     }
@@ -125,7 +128,7 @@ async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<
     let verdict = status::decide(&gathered.facts);
     publish::status(gathered, &verdict, true, ctx).await?;
     let requeue = teardown::step(gathered, ctx).await?;
-    if requeue == Requeue::OnChange && gathered.infra.is_none() {
+    if requeue == Requeue::OnChange {
         let metadata = &gathered.pool.metadata;
         let (namespace, name) = (metadata.namespace.clone(), metadata.name.clone());
         let cluster = ClusterKey {

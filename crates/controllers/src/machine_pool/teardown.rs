@@ -20,11 +20,12 @@ use crate::{
 
 /// How long Nodes that cannot be deleted are tried (cluster-api document 3.1).
 const NODE_DELETION_SECONDS: i64 = 10;
+/// The watch tells when the infrastructure object is gone; this only bounds a missed event. Ours.
+const WAITING: Duration = Duration::from_mins(1);
 /// Between two tries to reach the workload cluster.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Does what can be done now. `OnChange`: something else's disappearance is awaited, or the pool
-/// is done.
+/// Does what can be done now. `OnChange`: the pool is done.
 pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, ApiError> {
     let mut waiting = false;
     for referenced in [&gathered.infra, &gathered.config].into_iter().flatten() {
@@ -38,7 +39,7 @@ pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, 
         });
     }
     if waiting {
-        return Ok(Requeue::OnChange);
+        return Ok(Requeue::After(WAITING));
     }
     if !gathered.facts.cluster_deleting {
         let left = match &gathered.workload {

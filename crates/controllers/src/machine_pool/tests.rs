@@ -316,3 +316,19 @@ fn the_infrastructure_condition_mirrors_ready() {
     );
     assert_eq!(status(&verdict, ConditionType::Available).0, "True");
 }
+
+/// Proves: CAPI-14.
+#[test]
+fn provisioned_is_read_before_ready() {
+    let provisioned = |status: serde_json::Value| {
+        let object = serde_json::json!({ "status": status });
+        super::gather::infra_facts(&object, &remuda_plan::pool::objects::Metadata::default())
+            .provisioned
+    };
+    assert!(provisioned(serde_json::json!({ "ready": true })));
+    assert!(!provisioned(serde_json::json!({
+        "ready": true,
+        "initialization": { "provisioned": false },
+    })));
+    assert!(!provisioned(serde_json::json!({})));
+}

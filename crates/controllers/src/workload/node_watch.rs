@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures::StreamExt;
@@ -15,7 +16,7 @@ use kube::{
         watcher::{self, Event},
     },
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{ClusterKey, NodeCache, NodeFact, Unreachable, WorkloadClusters};
@@ -48,6 +49,7 @@ pub struct NodeWatches {
 struct Watch {
     cache: Arc<NodeCache>,
     interest: Arc<Interest>,
+    started: Instant,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -86,6 +88,14 @@ impl Interest {
             inner.by_id.insert(id.clone(), pool.clone());
         }
         inner.by_pool.insert(pool.clone(), ids);
+    }
+
+    /// Forgets a pool; `true`: none is left.
+    fn forget(&self, pool: &NodeWake) -> bool {
+        self.set(pool, BTreeSet::new(), false);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.by_pool.remove(pool);
+        inner.by_pool.is_empty()
     }
 
     fn of(&self, ids: &BTreeSet<String>) -> BTreeSet<NodeWake> {
@@ -133,6 +143,10 @@ impl NodeWatches {
     ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
         let client = self.clusters.client(cluster).await?;
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        if watches.get(cluster).is_some_and(Watch::is_worn_out) {
+            // Credentials may have changed: the pools of the cluster ask again one by one.
+            watches.remove(cluster);
+        }
         let watch = watches
             .entry(cluster.clone())
             .or_insert_with(|| start(client.clone(), self.news.clone()));
@@ -140,18 +154,24 @@ impl NodeWatches {
         Ok((client, watch.cache.clone()))
     }
 
-    /// The pool is gone: nobody is woken for it any more.
+    /// The pool is gone: nobody is woken for it any more. The watch of a cluster without pools ends.
     pub fn forget_pool(&self, cluster: &ClusterKey, pool: &NodeWake) {
-        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(watch) = watches.get(cluster) {
-            watch.interest.set(pool, BTreeSet::new(), false);
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        if watches
+            .get(cluster)
+            .is_some_and(|watch| watch.interest.forget(pool))
+        {
+            watches.remove(cluster);
         }
     }
+}
 
-    /// The cluster is gone or its credentials changed: ends its watch.
-    pub fn forget_cluster(&self, cluster: &ClusterKey) {
-        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        watches.remove(cluster);
+/// A watch that has been broken since its start this long ago is started anew, with a new client.
+const WORN_OUT: Duration = Duration::from_mins(1);
+
+impl Watch {
+    fn is_worn_out(&self) -> bool {
+        self.cache.trouble().is_some() && self.started.elapsed() > WORN_OUT
     }
 }
 
@@ -162,6 +182,7 @@ fn start(client: Client, news: mpsc::UnboundedSender<NodeNews>) -> Watch {
     Watch {
         cache,
         interest,
+        started: Instant::now(),
         _task: AbortOnDropHandle::new(task),
     }
 }
