@@ -86,6 +86,7 @@ fn on(group: &str, kind: &str) -> Demo {
 #[tokio::test(start_paused = true)]
 async fn a_contract_label_names_the_version_and_without_one_nothing_is_written() {
     let world = World::new().await;
+    world.apply(&on("example.com", "Labeled")).await;
     let labels = json!({ "cluster.x-k8s.io/v1beta2": "v1alpha1_v1beta1" });
     world
         .create(&crd(
@@ -110,7 +111,6 @@ async fn a_contract_label_names_the_version_and_without_one_nothing_is_written()
         "theirs",
     )
     .await;
-    world.apply(&on("example.com", "Labeled")).await;
     let mark = world.mark();
     world.start();
     world
@@ -184,6 +184,12 @@ async fn without_its_cluster_a_machine_pool_is_left_and_tried_again() {
 async fn a_new_bootstrap_config_counts_once_it_has_its_secret() {
     let world = World::new().await;
     let (group, kind) = ("bootstrap.cluster.x-k8s.io", "PlainConfig");
+    let config = |name: &str| json!({ "apiGroup": group, "kind": kind, "name": name });
+    world
+        .apply(&Demo::default().machine_pool(|pool| {
+            pool["spec"]["template"]["spec"]["bootstrap"] = json!({ "configRef": config("a") });
+        }))
+        .await;
     let labels = json!({ "cluster.x-k8s.io/v1beta2": "v1beta2" });
     world.create(&crd(group, kind, &["v1beta2"], &labels)).await;
     let configs = resource(group, "v1beta2", kind);
@@ -191,12 +197,6 @@ async fn a_new_bootstrap_config_counts_once_it_has_its_secret() {
     create(&world, &configs, "b").await;
     let created = |secret: &str| json!({ "dataSecretName": secret, "initialization": { "dataSecretCreated": true } });
     report(&world, &configs, "a", created("secret-a")).await;
-    let config = |name: &str| json!({ "apiGroup": group, "kind": kind, "name": name });
-    world
-        .apply(&Demo::default().machine_pool(|pool| {
-            pool["spec"]["template"]["spec"]["bootstrap"] = json!({ "configRef": config("a") });
-        }))
-        .await;
     world.start();
     let bootstrap = |pool: &Value| {
         let secret = pool["spec"]["template"]["spec"]["bootstrap"]["dataSecretName"].clone();
