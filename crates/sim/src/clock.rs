@@ -47,6 +47,16 @@ impl SimClock {
         self
     }
 
+    /// The same clock, set to `moment` if it is behind.
+    #[must_use]
+    pub(crate) fn no_earlier_than(mut self, moment: Timestamp) -> Self {
+        if self.now() < moment {
+            self.start = moment;
+            self.origin = Instant::now();
+        }
+        self
+    }
+
     /// The present of the world.
     pub fn now(&self) -> Timestamp {
         later(self.start, self.origin.elapsed().mul_f64(self.speed))

@@ -20,7 +20,7 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
         args.listen
     );
     let SimCloud::Aws = args.cloud;
-    let sim = clouds::simulated_aws(args.speed);
+    let sim = clouds::aws(args.speed).demo();
     let listener = TcpListener::bind(args.listen).await.with_context(|| {
         format!(
             "listening on {} (another --listen may be free)",

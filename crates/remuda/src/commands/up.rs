@@ -47,7 +47,7 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
             }
         }
     }
-    up.stop().await;
+    up.stop().await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -73,6 +73,8 @@ fn next_steps(dir: &Path, args: &UpArgs, aws_endpoint: &str, started: Instant) -
              \n  kubectl delete machinepool {DEMO_POOL} -n {DEMO_NAMESPACE}\n"
         ));
     }
-    text.push_str("\nCtrl-C ends it; the objects stay in the data directory.\n");
+    text.push_str(
+        "\nCtrl-C ends it; the objects and the simulated cloud stay in the data directory.\n",
+    );
     text
 }

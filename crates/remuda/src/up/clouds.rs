@@ -4,19 +4,19 @@ use std::{net::SocketAddr, time::Duration};
 
 use jiff::Timestamp;
 use remuda_aws::{AwsBackend, Options, SweepTiming};
-use remuda_sim::{SimClock, aws::AwsSim};
+use remuda_sim::{
+    SimClock,
+    aws::{AwsSim, AwsSimBuilder},
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 
-/// A simulated AWS with the demo world, running `speed` times faster than real time from now on.
-pub(crate) fn simulated_aws(speed: f64) -> AwsSim {
+/// What a simulated AWS is made of that runs `speed` times faster than real time from now on.
+pub(crate) fn aws(speed: f64) -> AwsSimBuilder {
     let clock = SimClock::starting_at(Timestamp::now()).with_speed(speed);
-    AwsSim::builder()
-        .clock(clock)
-        .seed(fastrand::u64(..))
-        .demo()
+    AwsSim::builder().clock(clock).seed(fastrand::u64(..))
 }
 
 /// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:

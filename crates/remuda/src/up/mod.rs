@@ -5,6 +5,7 @@
 //!                  workload APIs  ◀──────────── simulated nodes ◀──────────┘
 //! ```
 
+mod cloud_file;
 pub(crate) mod clouds;
 mod clusters;
 mod demo;
@@ -27,6 +28,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    cloud_file::CloudFile,
     clusters::Clusters,
     demo::Standing,
     progress::Progress,
@@ -46,6 +48,7 @@ pub(crate) struct Up {
     /// Where the simulated AWS answers.
     pub(crate) aws_endpoint: String,
     controllers: JoinHandle<()>,
+    cloud: CloudFile,
     shutdown: CancellationToken,
 }
 
@@ -66,7 +69,8 @@ impl Up {
         ));
 
         progress.begin("simulated AWS");
-        let sim = clouds::simulated_aws(args.speed);
+        let sim = cloud_file::open(dir, args.speed)?;
+        let cloud = CloudFile::keep(dir, &sim);
         let address = match clouds::serve(&sim, loopback(last.aws_port.unwrap_or(0))).await {
             Ok(address) => address,
             Err(_) => clouds::serve(&sim, loopback(0))
@@ -114,6 +118,7 @@ impl Up {
             serving,
             aws_endpoint: format!("http://{address}"),
             controllers,
+            cloud,
             shutdown,
         })
     }
@@ -159,16 +164,21 @@ impl Up {
         let _ = (&mut self.controllers).await;
     }
 
-    /// Lets running passes end, then closes the listeners.
-    pub(crate) async fn stop(self) {
+    /// Lets running passes end, saves the simulated clouds, then closes the listeners.
+    ///
+    /// # Errors
+    /// The clouds cannot be saved.
+    pub(crate) async fn stop(self) -> Result<()> {
         const GRACE: Duration = Duration::from_secs(5);
         self.shutdown.cancel();
         if !self.controllers.is_finished() {
             let _ = tokio::time::timeout(GRACE, self.controllers).await;
         }
+        let saved = self.cloud.close().await;
         if let Ok(serving) = Arc::try_unwrap(self.serving) {
             serving.shutdown().await;
         }
+        saved
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! <data-dir>/kubeconfig   for kubectl; holds the administrator's token, mode 0600
 //! <data-dir>/up.json      this file
+//! <data-dir>/aws.json     the simulated AWS, mode 0600
 //! <data-dir>/api/         the Kubernetes API's store, keys and certificates
 //! ```
 
@@ -40,7 +41,7 @@ impl UpState {
 
     /// Writes it.
     pub(crate) fn write(&self, data_dir: &Path) -> Result<()> {
-        private_file(&data_dir.join(FILE), &serde_json::to_string_pretty(self)?)
+        private_file(&data_dir.join(FILE), serde_json::to_string_pretty(self)?)
     }
 
     /// Where the simulated AWS answers.
@@ -66,7 +67,7 @@ pub(crate) fn prepare(data_dir: &Path) -> Result<PathBuf> {
 }
 
 /// Replaces a file in one step; only its owner may read it.
-pub(crate) fn private_file(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn private_file(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     let part = path.with_extension("part");
     let write = || -> std::io::Result<()> {
         let mut file = fs::OpenOptions::new()
@@ -75,7 +76,7 @@ pub(crate) fn private_file(path: &Path, text: &str) -> Result<()> {
             .truncate(true)
             .mode(0o600)
             .open(&part)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(content.as_ref())?;
         file.sync_all()?;
         fs::rename(&part, path)
     };

@@ -17,19 +17,21 @@ mod demo;
 mod ec2;
 mod protocol;
 mod s3;
+mod saved;
 mod service;
 mod state;
 mod sts;
 mod world;
 
 use std::{
+    ops::{Deref, DerefMut},
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use axum::Router;
 use jiff::Timestamp;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 pub use demo::{
     DEMO_ACCESS_KEY_ID, DEMO_ACCOUNT, DEMO_BUCKET, DEMO_CONTROLLER_ROLE_ARN, DEMO_REGION,
@@ -38,6 +40,7 @@ pub use demo::{
 pub use ec2::instance::InstanceState;
 pub(crate) use ec2::instance::vcpus;
 pub(crate) use protocol::sigv4::Signer;
+pub use saved::RestoreError;
 pub use state::Timing;
 pub(crate) use state::{NodeNews, State, events::EstateId, region::Image};
 pub use world::{
@@ -60,11 +63,44 @@ pub(crate) struct Inner {
     /// Told when something may have changed what comes next.
     pub(crate) wake: Notify,
     state: Mutex<State>,
+    /// The last revision that was made known.
+    changes: watch::Sender<u64>,
 }
 
 impl Inner {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of the world panics")
+    pub(crate) fn lock(&self) -> Held<'_> {
+        Held {
+            state: self.state.lock().expect("no holder of the world panics"),
+            changes: &self.changes,
+        }
+    }
+}
+
+/// The world, held. Letting it go makes known whether it changed.
+pub(crate) struct Held<'a> {
+    state: MutexGuard<'a, State>,
+    changes: &'a watch::Sender<u64>,
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let revision = self.state.revision();
+        self.changes
+            .send_if_modified(|known| std::mem::replace(known, revision) != revision);
     }
 }
 
@@ -101,6 +137,21 @@ impl AwsSimBuilder {
 
     /// An empty world.
     pub fn build(self) -> AwsSim {
+        AwsSim::of(State::new(self.fabric()))
+    }
+
+    /// The world that [`AwsSim::save`] saved. It goes on from the moment it was saved at: on a
+    /// clock that is ahead, time has passed in which nobody looked; one that is behind is set to
+    /// that moment. Ids are drawn from what the saved world would have drawn from, shifted by the
+    /// seed. Timing is the builder's; faults, the journal and earlier states are not restored.
+    ///
+    /// # Errors
+    /// The bytes are no saved world, or one of another format.
+    pub fn restore(self, saved: &[u8]) -> Result<AwsSim, RestoreError> {
+        saved::restore(self.fabric(), saved).map(AwsSim::of)
+    }
+
+    fn fabric(self) -> Fabric {
         let clock = self.clock.unwrap_or_else(|| {
             let start = Timestamp::from_second(1_790_812_800).unwrap_or(Timestamp::UNIX_EPOCH);
             SimClock::starting_at(start)
@@ -112,26 +163,15 @@ impl AwsSimBuilder {
                 Timing::realistic()
             }
         });
-        let faults = Faults::default();
-        let fabric = Fabric {
+        Fabric {
             now: clock.now(),
-            clock: clock.clone(),
+            clock,
             rng: fastrand::Rng::with_seed(self.seed),
             timing,
             events: state::events::EventQueue::default(),
             regions: std::collections::BTreeMap::new(),
-            faults: faults.clone(),
+            faults: Faults::default(),
             nodes: None,
-        };
-        let inner = Inner {
-            clock,
-            journal: Journal::default(),
-            faults,
-            wake: Notify::new(),
-            state: Mutex::new(State::new(fabric)),
-        };
-        AwsSim {
-            inner: Arc::new(inner),
         }
     }
 
@@ -152,6 +192,32 @@ impl AwsSim {
             seed: 0,
             timing: None,
         }
+    }
+
+    fn of(state: State) -> Self {
+        let inner = Inner {
+            clock: state.fabric.clock.clone(),
+            journal: Journal::default(),
+            faults: state.fabric.faults.clone(),
+            wake: Notify::new(),
+            changes: watch::Sender::new(state.revision()),
+            state: Mutex::new(state),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The world as bytes, for [`AwsSimBuilder::restore`]. They hold secrets: keys of accounts and
+    /// sessions, and what lies in buckets.
+    pub fn save(&self) -> Vec<u8> {
+        saved::save(&self.inner.lock())
+    }
+
+    /// A number that moves with each change: requests that write, events, hands on the world,
+    /// nodes that join.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
     }
 
     /// All four services: for calls in process and for a listener.

@@ -31,6 +31,9 @@ pub(crate) fn call(
     action: &str,
     params: &Params,
 ) -> Result<Xml, AwsError> {
+    if action != "GetCallerIdentity" {
+        state.touch();
+    }
     match (action, caller) {
         ("AssumeRoleWithWebIdentity", _) => assume_with_web_identity(state, params),
         ("GetCallerIdentity", Some(caller)) => Ok(identity(caller)),

@@ -17,18 +17,14 @@ use crate::aws::{EstateId, InstanceState};
 
 /// Pause between attempts while the API is away.
 const PAUSE: Duration = Duration::from_secs(5);
+/// So often a cluster's API is found missing before the cluster counts as gone. Ours.
+const MOST_MISSED: u32 = 60;
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 impl Nodes {
     /// A machine's life from its start until its Node is Ready, and its heartbeat from then on.
     pub(super) async fn boot(&self, estate: EstateId, id: Arc<str>) {
-        let (boot, ready) = {
-            let state = self.sim.inner.lock();
-            (
-                state.fabric.timing.node_boot,
-                state.fabric.timing.node_ready,
-            )
-        };
+        let boot = self.sim.inner.lock().fabric.timing.node_boot;
         self.sim.inner.clock.sleep(boot).await;
         let Some(machine) = self.machine(estate, &id) else {
             return;
@@ -45,34 +41,49 @@ impl Nodes {
             return self.report(&id, Some(why));
         };
         let registered = Registered {
-            cluster_id: cluster_id.clone(),
+            cluster_id,
             node: machine.hostname.clone(),
             provider_id: machine.provider_id.clone(),
+            labels,
         };
-        self.registered().insert(id.clone(), registered);
-        while self.runs(estate, &id) {
-            match self.join(&machine, &labels, &cluster_id, ready).await {
+        self.keep_registered(&id, Some(registered.clone()));
+        self.serve(estate, &machine, &registered).await;
+    }
+
+    /// The life of a machine that ran before anybody looked: if its kubelet came as far as the
+    /// registration, it goes on from there. It boots otherwise.
+    pub(super) async fn go_on(&self, estate: EstateId, id: Arc<str>) {
+        let Some(registered) = self.registered(&id) else {
+            return self.boot(estate, id).await;
+        };
+        if let Some(machine) = self.machine(estate, &id) {
+            self.serve(estate, &machine, &registered).await;
+        }
+    }
+
+    /// The kubelet's part: joining, however long it takes, and the heartbeat from then on.
+    async fn serve(&self, estate: EstateId, machine: &Machine, registered: &Registered) {
+        while self.runs(estate, &machine.id) {
+            match self.join(machine, registered).await {
                 Ok(()) => {
-                    self.report(&id, None);
-                    return self.heartbeat(estate, &machine, &cluster_id).await;
+                    self.report(&machine.id, None);
+                    return self.heartbeat(estate, machine, &registered.cluster_id).await;
                 }
-                Err(why) => self.report(&id, Some(why)),
+                Err(why) => self.report(&machine.id, Some(why)),
             }
             self.sim.inner.clock.sleep(PAUSE).await;
         }
     }
 
-    async fn join(
-        &self,
-        machine: &Machine,
-        labels: &[(String, String)],
-        cluster_id: &str,
-        ready: Duration,
-    ) -> Result<(), String> {
+    async fn join(&self, machine: &Machine, registered: &Registered) -> Result<(), String> {
+        let cluster_id = &registered.cluster_id;
         let api = self
             .api(cluster_id)
             .ok_or_else(|| format!("there is no API of the cluster {cluster_id}"))?;
-        self.register(&api, machine, labels).await?;
+        if self.register(&api, machine, &registered.labels).await? {
+            return Ok(());
+        }
+        let ready = self.sim.inner.lock().fabric.timing.node_ready;
         self.sim.inner.clock.sleep(ready).await;
         let path = format!("/api/v1/nodes/{}", machine.hostname);
         let patch = json!({ "status": status(machine, true, &self.now()) });
@@ -85,18 +96,19 @@ impl Nodes {
         self.initialise(&api, &path).await
     }
 
+    /// Makes the machine's Node, or finds it; whether it is Ready and initialised already.
     async fn register(
         &self,
         api: &Router,
         machine: &Machine,
         labels: &[(String, String)],
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let node = node(machine, labels, &self.now());
         let reply = self
             .send(api, Method::POST, "/api/v1/nodes", Some(&node))
             .await;
         if reply.is_success() {
-            return Ok(());
+            return Ok(false);
         }
         if reply.status != StatusCode::CONFLICT {
             return Err(format!("registering the node failed: {}", reply.why()));
@@ -104,7 +116,7 @@ impl Nodes {
         let path = format!("/api/v1/nodes/{}", machine.hostname);
         let known = self.send(api, Method::GET, &path, None).await;
         if provider_id(&known.body) == Some(machine.provider_id.as_str()) {
-            return Ok(());
+            return Ok(is_up(&known.body));
         }
         // A Node left over from an earlier machine with this address.
         self.send(api, Method::DELETE, &path, None).await;
@@ -117,8 +129,7 @@ impl Nodes {
     /// The cloud controller manager has looked at the node: the taint goes, others stay.
     async fn initialise(&self, api: &Router, path: &str) -> Result<(), String> {
         let known = self.send(api, Method::GET, path, None).await;
-        let taints = known.body.pointer("/spec/taints").and_then(Value::as_array);
-        let Some(taints) = taints.filter(|taints| taints.iter().any(is_uninitialized)) else {
+        let Some(taints) = taints(&known.body).filter(|taints| taints.iter().any(is_uninitialized)) else {
             return Ok(());
         };
         let left: Vec<&Value> = taints
@@ -182,9 +193,9 @@ impl Nodes {
 
     /// A stopped machine's node turns Unknown. That of one that ends is deleted soon anyway.
     pub(super) async fn instance_stops(&self, estate: EstateId, id: &Arc<str>) {
-        let ends = self.instance_state(estate, id) != Some(InstanceState::Stopping);
-        let known = self.registered().get(id).cloned();
-        let Some(known) = known.filter(|_| !ends) else {
+        let state = self.instance_state(estate, id);
+        let stops = matches!(state, Some(InstanceState::Stopping | InstanceState::Stopped));
+        let Some(known) = self.registered(id).filter(|_| stops) else {
             return;
         };
         let Some(api) = self.api(&known.cluster_id) else {
@@ -198,14 +209,24 @@ impl Nodes {
     /// The cloud controller manager deletes the Node of an instance that is gone, as soon as the
     /// API lets it.
     pub(super) async fn instance_gone(&self, id: &Arc<str>) {
-        let Some(known) = self.registered().remove(id) else {
-            return;
-        };
+        if let Some(known) = self.registered(id) {
+            self.delete_node(&known).await;
+            self.keep_registered(id, None);
+        }
+    }
+
+    async fn delete_node(&self, known: &Registered) {
         let path = format!("/api/v1/nodes/{}", known.node);
+        let mut missed = 0;
         loop {
-            // A cluster whose API is gone for good has no Nodes left to delete.
             let Some(api) = self.api(&known.cluster_id) else {
-                return;
+                missed += 1;
+                // A cluster whose API is gone for good has no Nodes left to delete.
+                if missed == MOST_MISSED {
+                    return;
+                }
+                self.sim.inner.clock.sleep(PAUSE).await;
+                continue;
             };
             let node = self.send(&api, Method::GET, &path, None).await;
             let mine = provider_id(&node.body) == Some(known.provider_id.as_str());
@@ -226,14 +247,6 @@ impl Nodes {
         }
     }
 
-    fn registered(
-        &self,
-    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<Arc<str>, Registered>> {
-        self.registered
-            .lock()
-            .expect("no holder of the list of nodes panics")
-    }
-
     fn now(&self) -> String {
         self.sim
             .inner
@@ -246,6 +259,20 @@ impl Nodes {
 
 fn is_uninitialized(taint: &Value) -> bool {
     taint.get("key").and_then(Value::as_str) == Some(UNINITIALIZED)
+}
+
+/// Whether a Node is Ready and initialised.
+fn is_up(node: &Value) -> bool {
+    let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
+    let ready = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    ready && !taints(node).into_iter().flatten().any(is_uninitialized)
+}
+
+fn taints(node: &Value) -> Option<&Vec<Value>> {
+    node.pointer("/spec/taints").and_then(Value::as_array)
 }
 
 fn provider_id(node: &Value) -> Option<&str> {

@@ -4,7 +4,7 @@ use std::{net::Ipv4Addr, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::{BootFailure, Nodes};
+use super::{BootFailure, Nodes, Registered};
 use crate::aws::{EstateId, Image, InstanceState, Signer};
 
 /// The facts of a booting instance.
@@ -85,9 +85,25 @@ impl Nodes {
             .map(|instance| instance.state)
     }
 
+    /// The node of an instance, if it registered or was about to.
+    pub(super) fn registered(&self, id: &Arc<str>) -> Option<Registered> {
+        self.sim.inner.lock().registered.get(id).cloned()
+    }
+
+    /// Keeps in mind that the node of an instance registers, or that it is gone.
+    pub(super) fn keep_registered(&self, id: &Arc<str>, node: Option<Registered>) {
+        let mut state = self.sim.inner.lock();
+        state.touch();
+        match node {
+            Some(node) => state.registered.insert(id.clone(), node),
+            None => state.registered.remove(id),
+        };
+    }
+
     /// Credentials the metadata service gives an instance for a request to S3 in `region`.
     pub(super) fn signer(&self, estate: EstateId, id: &Arc<str>, region: &str) -> Option<Signer> {
         let mut state = self.sim.inner.lock();
+        state.touch();
         let state = &mut *state;
         let compute = &state.estates.get(estate)?.compute;
         let origin = compute.instances.get(id)?.origin.as_ref()?;
@@ -108,6 +124,7 @@ impl Nodes {
     /// Makes known why a node does not come up, or that it did.
     pub(super) fn report(&self, id: &Arc<str>, failure: Option<String>) {
         let mut state = self.sim.inner.lock();
+        state.touch();
         match failure {
             Some(reason) => {
                 let failure = BootFailure {

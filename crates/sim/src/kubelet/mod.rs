@@ -14,18 +14,18 @@ mod workload;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, mpsc},
     task::{AbortHandle, JoinHandle, JoinSet},
 };
 
-use self::workload::Registered;
-use crate::aws::{AwsSim, EstateId, InstanceState, NodeNews};
+pub(crate) use self::workload::Registered;
+use crate::aws::{AwsSim, InstanceState, NodeNews};
 
 /// Requests of nodes under way at once. Ours: enough to keep a server busy, few enough to leave it
 /// room for others.
@@ -46,7 +46,7 @@ pub struct NodeOptions {
 }
 
 /// Why the node of an instance did not come up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootFailure {
     /// Instance.
     pub instance_id: String,
@@ -60,13 +60,12 @@ struct Nodes {
     apis: Arc<dyn WorkloadApis>,
     options: NodeOptions,
     requests: Semaphore,
-    /// Nodes that registered or are about to, by instance.
-    registered: Mutex<HashMap<Arc<str>, Registered>>,
 }
 
 impl AwsSim {
     /// Starts simulated nodes for all instances, those that already run included, and moves the
-    /// world in the background from then on. The task runs until it is aborted.
+    /// world in the background from then on. Nodes that had joined before, in a world that was
+    /// restored, stay joined. The task runs until it is aborted.
     pub fn run_nodes(&self, apis: Arc<dyn WorkloadApis>) -> JoinHandle<()> {
         self.run_nodes_with(apis, NodeOptions::default())
     }
@@ -78,45 +77,54 @@ impl AwsSim {
         options: NodeOptions,
     ) -> JoinHandle<()> {
         let (sender, news) = mpsc::unbounded_channel();
-        let running = self.listen_to_instances(sender);
+        let first = self.listen_to_instances(sender);
         let nodes = Arc::new(Nodes {
             sim: self.clone(),
             apis,
             options,
             requests: Semaphore::new(REQUESTS_AT_ONCE),
-            registered: Mutex::new(HashMap::new()),
         });
         let driver = self.clone().drive();
         tokio::spawn(async move {
             tokio::select! {
                 () = driver => {}
-                () = follow(nodes, running, news) => {}
+                () = follow(nodes, first, news) => {}
             }
         })
     }
 
-    /// Registers for news of instances; the instances that run at that moment.
-    fn listen_to_instances(
-        &self,
-        sender: mpsc::UnboundedSender<NodeNews>,
-    ) -> Vec<(EstateId, Arc<str>)> {
+    /// Registers for news of instances; what there is to do about those of that moment.
+    fn listen_to_instances(&self, sender: mpsc::UnboundedSender<NodeNews>) -> Vec<NodeNews> {
         let mut state = self.inner.lock();
         state.advance();
         state.fabric.nodes = Some(sender);
-        let running = state.estates.iter().flat_map(|estate| {
-            let instances = estate.compute.instances.values();
-            instances
-                .filter(|instance| instance.state == InstanceState::Running)
-                .map(|instance| (estate.compute.id, instance.id.clone()))
-        });
-        running.collect()
+        let mut gone = state.registered.clone();
+        let mut news = Vec::new();
+        for compute in state.estates.iter().map(|estate| &estate.compute) {
+            for instance in compute.instances.values() {
+                let id = instance.id.clone();
+                if instance.state == InstanceState::Terminated {
+                    continue;
+                }
+                gone.remove(&id);
+                match instance.state {
+                    InstanceState::Running => news.push(NodeNews::RunsAlready(compute.id, id)),
+                    InstanceState::Stopping | InstanceState::Stopped => {
+                        news.push(NodeNews::Stops(compute.id, id));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        news.extend(gone.into_keys().map(NodeNews::Gone));
+        news
     }
 }
 
 /// One task an instance at most: newer news end what older news began.
 async fn follow(
     nodes: Arc<Nodes>,
-    running: Vec<(EstateId, Arc<str>)>,
+    first: Vec<NodeNews>,
     mut news: mpsc::UnboundedReceiver<NodeNews>,
 ) {
     let mut tasks = JoinSet::new();
@@ -128,6 +136,10 @@ async fn follow(
                 id.clone(),
                 tasks.spawn(async move { nodes.boot(estate, id).await }),
             ),
+            NodeNews::RunsAlready(estate, id) => (
+                id.clone(),
+                tasks.spawn(async move { nodes.go_on(estate, id).await }),
+            ),
             NodeNews::Stops(estate, id) => (
                 id.clone(),
                 tasks.spawn(async move { nodes.instance_stops(estate, &id).await }),
@@ -138,20 +150,24 @@ async fn follow(
             ),
         }
     };
-    for (estate, id) in running {
-        let (id, task) = begin(&mut tasks, NodeNews::Runs(estate, id));
-        current.insert(id, task);
+    let mut take = |tasks: &mut JoinSet<()>, news: NodeNews| {
+        let gone = matches!(news, NodeNews::Gone(..));
+        let (id, task) = begin(tasks, news);
+        let before = if gone {
+            current.remove(&id)
+        } else {
+            current.insert(id, task)
+        };
+        if let Some(before) = before {
+            before.abort();
+        }
+    };
+    for news in first {
+        take(&mut tasks, news);
     }
     loop {
         tokio::select! {
-            Some(item) = news.recv() => {
-                let gone = matches!(item, NodeNews::Gone(..));
-                let (id, task) = begin(&mut tasks, item);
-                let before = if gone { current.remove(&id) } else { current.insert(id, task) };
-                if let Some(before) = before {
-                    before.abort();
-                }
-            }
+            Some(news) = news.recv() => take(&mut tasks, news),
             Some(_) = tasks.join_next() => {}
             else => return,
         }

@@ -3,17 +3,20 @@
 use axum::{Router, body::Body};
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower::ServiceExt;
 
 use super::Nodes;
 
 /// A node that registered, or is about to.
-#[derive(Debug, Clone)]
-pub(super) struct Registered {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Registered {
     pub(super) cluster_id: String,
     pub(super) node: String,
     pub(super) provider_id: String,
+    /// Labels its user data asked for.
+    pub(super) labels: Vec<(String, String)>,
 }
 
 /// An answer of the API.

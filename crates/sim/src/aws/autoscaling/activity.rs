@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{Answer, group::Group, max_records};
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 const KEPT: usize = 60;
 
 /// How an activity stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ActivityStatus {
     InProgress,
     Successful,
@@ -35,7 +36,7 @@ impl ActivityStatus {
 }
 
 /// One activity.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Activity {
     pub(crate) number: u64,
     pub(crate) id: String,
@@ -48,7 +49,7 @@ pub(crate) struct Activity {
 }
 
 /// The activities of a group, oldest first.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Activities {
     entries: VecDeque<Activity>,
     next: u64,

@@ -6,8 +6,9 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
-use super::{activity::Activities, policy::Policy, refresh::Refresh};
+use super::{activity::Activities, policy::Policy, process_calls, refresh::Refresh};
 use crate::{
     aws::state::{
         Fabric, Name,
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// A group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Group {
     pub(crate) name: Name,
     pub(crate) arn: String,
@@ -36,6 +37,7 @@ pub(crate) struct Group {
     pub(crate) termination_policies: Vec<String>,
     pub(crate) tags: BTreeMap<String, GroupTag>,
     /// Suspended processes and since when.
+    #[serde(deserialize_with = "process_calls::known")]
     pub(crate) suspended: BTreeMap<&'static str, Timestamp>,
     pub(crate) members: BTreeMap<Name, Member>,
     pub(crate) hooks: BTreeMap<String, Hook>,
@@ -54,7 +56,7 @@ pub(crate) struct Group {
 }
 
 /// The launch template a group names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TemplateRef {
     pub(crate) id: Name,
     pub(crate) name: Name,
@@ -63,28 +65,28 @@ pub(crate) struct TemplateRef {
 }
 
 /// A tag of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GroupTag {
     pub(crate) value: String,
     pub(crate) propagate: bool,
 }
 
 /// A deletion under way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Deletion {
     /// When the group vanishes, once it is empty.
     pub(crate) ends: Option<Timestamp>,
 }
 
 /// When the next launch attempt may come, after a failure.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Retry {
     pub(crate) at: Timestamp,
     pub(crate) pause: Duration,
 }
 
 /// A lifecycle hook.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Hook {
     pub(crate) name: String,
     pub(crate) transition: Transition,
@@ -97,7 +99,7 @@ pub(crate) struct Hook {
 }
 
 /// What a hook holds up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Transition {
     Launching,
     Terminating,
@@ -119,7 +121,7 @@ impl Transition {
 }
 
 /// A hook that holds up a member.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct HookWait {
     pub(crate) hook: String,
     pub(crate) token: String,
@@ -129,7 +131,7 @@ pub(crate) struct HookWait {
 }
 
 /// Where a member stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Lifecycle {
     Pending,
     PendingWait,
@@ -155,7 +157,7 @@ impl Lifecycle {
 }
 
 /// Why a member is to be replaced by another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Replace {
     /// Its zone left the group.
     ZoneLeft,
@@ -168,7 +170,7 @@ pub(crate) enum Replace {
 }
 
 /// An instance of a group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Member {
     pub(crate) id: Name,
     pub(crate) zone: Name,

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Answer, max_records, named_to_change, required};
 use crate::aws::{
     protocol::{AwsError, Params, Xml, page},
@@ -10,7 +12,7 @@ use crate::aws::{
 };
 
 /// A scaling policy.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Policy {
     pub(crate) name: String,
     pub(crate) arn: String,

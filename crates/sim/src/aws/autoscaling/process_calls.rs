@@ -1,6 +1,9 @@
 //! Suspending and resuming a group's processes.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{Answer, group::Group, named_to_change};
 use crate::aws::{
@@ -32,6 +35,21 @@ pub(super) fn resume(site: &mut Site<'_>, params: &Params) -> Answer {
     change(site, params, |group, process| {
         group.suspended.remove(process);
     })
+}
+
+/// Reads suspended processes by the names they are known by here.
+pub(super) fn known<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<&'static str, Timestamp>, D::Error> {
+    let saved = BTreeMap::<String, Timestamp>::deserialize(deserializer)?;
+    saved
+        .into_iter()
+        .map(|(name, since)| {
+            let process = PROCESSES.iter().find(|known| **known == name);
+            let process = process.ok_or_else(|| D::Error::custom("an unknown process"))?;
+            Ok((*process, since))
+        })
+        .collect()
 }
 
 fn change(

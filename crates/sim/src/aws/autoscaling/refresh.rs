@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{
     group::{Group, Lifecycle, Member, Replace, TemplateRef},
@@ -15,7 +16,7 @@ use super::{
 use crate::clock::later;
 
 /// How a refresh stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum RefreshStatus {
     Pending,
     InProgress,
@@ -43,7 +44,7 @@ impl RefreshStatus {
 }
 
 /// What happens to members protected from scale-in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Protected {
     Refresh,
     Ignore,
@@ -61,7 +62,7 @@ impl Protected {
 }
 
 /// Preferences of a refresh.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Preferences {
     pub(crate) min_healthy_percent: u32,
     pub(crate) max_healthy_percent: u32,
@@ -73,7 +74,7 @@ pub(crate) struct Preferences {
 }
 
 /// A refresh.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Refresh {
     pub(crate) id: String,
     pub(crate) status: RefreshStatus,

@@ -6,16 +6,16 @@
 //!          stopping → stopped ┘
 //! ```
 
-use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, net::Ipv4Addr, sync::Arc};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::template::TemplateVersion;
 use crate::aws::state::{Compute, Fabric, Name, NodeNews, Site, events::Event};
 
 /// The state EC2 shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstanceState {
     /// Starting.
@@ -72,7 +72,7 @@ pub(crate) struct Origin {
 }
 
 /// An instance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[allow(
     clippy::struct_field_names,
     reason = "`instance_type` is EC2's own name"
@@ -90,11 +90,13 @@ pub(crate) struct Instance {
     pub(crate) launched: Timestamp,
     pub(crate) state: InstanceState,
     /// Code and message of the last change of state.
-    pub(crate) reason: Option<(&'static str, &'static str)>,
+    pub(crate) reason: Option<(Cow<'static, str>, Cow<'static, str>)>,
     pub(crate) spot: bool,
     pub(crate) architecture: Name,
     pub(crate) root_device: Name,
     pub(crate) group: Option<Name>,
+    /// Saved beside the instance: see `instance_rows`.
+    #[serde(skip)]
     pub(crate) origin: Option<Origin>,
     pub(crate) tags: Arc<BTreeMap<String, String>>,
     /// It counts against capacity and quota.
@@ -139,7 +141,7 @@ impl Compute {
             return;
         }
         instance.state = InstanceState::ShuttingDown;
-        instance.reason = Some(reason);
+        instance.reason = Some((reason.0.into(), reason.1.into()));
         fabric.after(
             fabric.timing.shutting_down,
             Event::Terminated(estate, id.clone()),
@@ -158,7 +160,10 @@ impl Compute {
             InstanceState::Running | InstanceState::Pending
         ) {
             instance.state = InstanceState::Stopping;
-            instance.reason = Some(("Client.UserInitiatedShutdown", "User initiated shutdown"));
+            instance.reason = Some((
+                "Client.UserInitiatedShutdown".into(),
+                "User initiated shutdown".into(),
+            ));
             fabric.after(fabric.timing.stopping, Event::Stopped(estate, id.clone()));
             fabric.tell_nodes(NodeNews::Stops(estate, id.clone()));
         }

@@ -7,6 +7,7 @@ mod filter;
 mod images;
 pub(crate) mod instance;
 mod instance_calls;
+pub(crate) mod instance_rows;
 mod instance_xml;
 pub(crate) mod launch;
 mod places;

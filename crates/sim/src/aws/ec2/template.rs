@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::template_data::LaunchData;
 use crate::aws::{
@@ -11,7 +12,7 @@ use crate::aws::{
 };
 
 /// A launch template.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LaunchTemplate {
     pub(crate) id: Name,
     pub(crate) name: Name,
@@ -24,7 +25,7 @@ pub(crate) struct LaunchTemplate {
 }
 
 /// One version; it never changes.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TemplateVersion {
     pub(crate) number: u64,
     pub(crate) description: Option<String>,

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
+use serde::{Deserialize, Serialize};
+
 use crate::aws::protocol::{AwsError, Params, Xml};
 
 /// EC2's limit of user data before base64.
 const MOST_USER_DATA_BYTES: usize = 16_384;
 
 /// What a launch takes from a template version.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaunchData {
     pub(crate) image_id: Option<String>,
     pub(crate) instance_type: Option<String>,

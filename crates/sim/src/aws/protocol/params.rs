@@ -3,15 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::AwsError;
 
 /// Parts of one parameter name; AWS's deepest shapes need eight.
 const DEEPEST: usize = 16;
 
 /// A node of the parameter tree.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Params {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     children: BTreeMap<String, Params>,
 }
 
@@ -78,7 +82,9 @@ impl Params {
         self.text(path)
             .map(|text| {
                 text.parse()
-                    .map_err(|_| AwsError::malformed(path, text, "a number"))
+                    .ok()
+                    .filter(|number: &f64| number.is_finite())
+                    .ok_or_else(|| AwsError::malformed(path, text, "a number"))
             })
             .transpose()
     }

@@ -10,12 +10,15 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::saved::base64_text;
 
 pub(crate) use object::call;
 pub(crate) use request::{S3Action, S3Request};
 
 /// A bucket.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Bucket {
     pub(crate) account: String,
     pub(crate) region: String,
@@ -26,8 +29,9 @@ pub(crate) struct Bucket {
 }
 
 /// An object.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Object {
+    #[serde(with = "base64_text")]
     pub(crate) body: Bytes,
     /// Lower-case hex MD5 in quotes.
     pub(crate) etag: String,

@@ -33,6 +33,9 @@ pub(crate) fn call(
     body: &[u8],
 ) -> S3Answer {
     let now = state.fabric.now;
+    if request.action.writes() {
+        state.touch();
+    }
     match request.action {
         S3Action::ListBuckets => return Ok(list_buckets(state, caller)),
         S3Action::CreateBucket => return create_bucket(state, caller, request),

@@ -2,21 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Name, events::EstateId, network::Subnet};
 use crate::aws::{
     autoscaling::group::Group,
-    ec2::{instance::Instance, template::LaunchTemplate},
+    ec2::{instance::Instance, instance_rows, template::LaunchTemplate},
 };
 
 /// Groups, and the compute they run on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Estate {
     pub(crate) groups: BTreeMap<Name, Group>,
     pub(crate) compute: Compute,
 }
 
 /// EC2's side of an estate.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Compute {
     pub(crate) id: EstateId,
     pub(crate) account: Name,
@@ -30,6 +32,7 @@ pub(crate) struct Compute {
     pub(crate) template_ids: BTreeMap<Name, Name>,
     /// Client token of a create call to the template (and version) it made.
     pub(crate) client_tokens: HashMap<String, (String, Name, u64)>,
+    #[serde(with = "instance_rows")]
     pub(crate) instances: BTreeMap<Name, Instance>,
     /// Group name to its instances, terminated ones included while they are visible.
     pub(crate) instances_by_group: HashMap<Name, BTreeSet<Name>>,
@@ -37,7 +40,7 @@ pub(crate) struct Compute {
 }
 
 /// vCPU quotas of an account in a region.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Quota {
     pub(crate) on_demand: Option<u32>,
     pub(crate) spot: Option<u32>,

@@ -6,6 +6,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::Name;
 
@@ -13,7 +14,7 @@ use super::Name;
 pub(crate) type EstateId = usize;
 
 /// Something that happens by itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Event {
     /// A group looks at itself and acts.
     GroupWork(EstateId, Name),
@@ -43,7 +44,22 @@ pub(crate) enum Event {
     SpotEnds(EstateId, Name),
 }
 
-#[derive(Debug, Clone)]
+impl Event {
+    fn estate(&self) -> EstateId {
+        match self {
+            Self::GroupWork(estate, _)
+            | Self::Metric(estate, _)
+            | Self::HookDeadline { estate, .. }
+            | Self::Running(estate, _)
+            | Self::Stopped(estate, _)
+            | Self::Terminated(estate, _)
+            | Self::Forgotten(estate, _)
+            | Self::SpotEnds(estate, _) => *estate,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Due {
     at: Timestamp,
     order: u64,
@@ -71,7 +87,7 @@ impl Ord for Due {
 }
 
 /// Events by time; those of one moment in the order they were added.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Due>>,
     added: u64,
@@ -86,6 +102,11 @@ impl EventQueue {
             order: self.added,
             event,
         }));
+    }
+
+    /// Whether each event happens in one of so many estates.
+    pub(crate) fn all_within(&self, estates: usize) -> bool {
+        self.heap.iter().all(|Reverse(due)| due.event.estate() < estates)
     }
 
     /// The time of the next event.

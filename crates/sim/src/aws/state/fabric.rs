@@ -21,6 +21,8 @@ use crate::{
 pub(crate) enum NodeNews {
     /// An instance runs: its node may boot.
     Runs(EstateId, Name),
+    /// An instance ran before the nodes were started.
+    RunsAlready(EstateId, Name),
     /// An instance stopped.
     Stops(EstateId, Name),
     /// An instance is gone.

@@ -7,11 +7,12 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
-use crate::clock::later;
+use crate::{aws::saved::pairs, clock::later};
 
 /// A text that is never printed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hidden(pub(crate) String);
 
 impl fmt::Debug for Hidden {
@@ -21,7 +22,7 @@ impl fmt::Debug for Hidden {
 }
 
 /// What a principal may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Rights {
     /// Everything in its account.
     Everything,
@@ -31,7 +32,7 @@ pub(crate) enum Rights {
 }
 
 /// An authenticated caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Principal {
     pub(crate) account: String,
     pub(crate) arn: String,
@@ -42,7 +43,7 @@ pub(crate) struct Principal {
 }
 
 /// A key that can sign.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Key {
     pub(crate) secret: Hidden,
     pub(crate) session_token: Option<Hidden>,
@@ -51,7 +52,7 @@ pub(crate) struct Key {
 }
 
 /// An IAM role.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Role {
     pub(crate) account: String,
     pub(crate) name: String,
@@ -71,7 +72,7 @@ impl Role {
 }
 
 /// Credentials of a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Session {
     pub(crate) access_key_id: String,
     pub(crate) secret: Hidden,
@@ -82,12 +83,13 @@ pub(crate) struct Session {
 }
 
 /// All keys and roles of the world.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) keys: HashMap<String, Key>,
     /// By ARN.
     pub(crate) roles: BTreeMap<String, Role>,
     /// Instance profile name to role ARN, by account.
+    #[serde(with = "pairs")]
     pub(crate) profiles: BTreeMap<(String, String), String>,
     instance_sessions: HashMap<String, Session>,
 }

@@ -37,7 +37,10 @@ use self::{
     identity::Identity,
 };
 use super::s3::Bucket;
-use crate::{clock::later, kubelet::BootFailure};
+use crate::{
+    clock::later,
+    kubelet::{BootFailure, Registered},
+};
 
 /// A name or id that many places hold.
 pub(crate) type Name = Arc<str>;
@@ -62,6 +65,10 @@ pub(crate) struct State {
     pub(crate) identity: Identity,
     pub(crate) buckets: BTreeMap<String, Bucket>,
     pub(crate) boot_failures: BTreeMap<Name, BootFailure>,
+    /// Nodes that registered or are about to, by instance.
+    pub(crate) registered: BTreeMap<Name, Registered>,
+    /// How often the world changed.
+    revision: u64,
     /// Earlier states an estate was in until the moment beside them, for stale reads.
     history: Vec<VecDeque<(Timestamp, Arc<Estate>)>>,
 }
@@ -74,8 +81,26 @@ impl State {
             identity: Identity::default(),
             buckets: BTreeMap::new(),
             boot_failures: BTreeMap::new(),
+            registered: BTreeMap::new(),
+            revision: 0,
             history: Vec::new(),
         }
+    }
+
+    /// Says that something changes.
+    pub(crate) fn touch(&mut self) {
+        self.revision += 1;
+    }
+
+    /// How often the world changed; time alone is no change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Puts saved estates in the place of those that are there.
+    pub(crate) fn put_estates(&mut self, estates: Vec<Estate>) {
+        self.history = estates.iter().map(|_| VecDeque::new()).collect();
+        self.estates = estates;
     }
 
     /// Handles the events due by now.
@@ -96,6 +121,7 @@ impl State {
         if found.is_some() || !self.fabric.regions.contains_key(region) {
             return found;
         }
+        self.touch();
         let id = self.estates.len();
         self.estates
             .push(Estate::new(id, account.into(), region.into()));
@@ -105,6 +131,7 @@ impl State {
 
     /// One estate to write to. Its present state is remembered for stale reads.
     pub(crate) fn site(&mut self, id: EstateId) -> Site<'_> {
+        self.touch();
         self.remember(id);
         Site {
             estate: &mut self.estates[id],

@@ -2,13 +2,15 @@
 
 use std::{collections::HashSet, net::Ipv4Addr};
 
+use serde::{Deserialize, Serialize};
+
 use super::Name;
 
 /// AWS keeps the first four and the last address of a subnet.
 const RESERVED: u32 = 5;
 
 /// A subnet.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Subnet {
     pub(crate) id: Name,
     pub(crate) vpc_id: Name,

@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::Name;
 
 /// A region.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Region {
     pub(crate) zones: BTreeMap<Name, Zone>,
     pub(crate) images: BTreeMap<Name, Image>,
 }
 
 /// An availability zone.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Zone {
     /// `use1-az1`.
     pub(crate) id: String,
@@ -65,7 +66,7 @@ impl Zone {
 }
 
 /// A machine image.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Image {
     pub(crate) id: Name,
     pub(crate) name: String,

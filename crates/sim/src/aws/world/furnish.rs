@@ -112,17 +112,17 @@ impl World {
             expires: None,
             principal,
         };
-        self.state().identity.keys.insert(access_key_id.into(), key);
+        self.hand().identity.keys.insert(access_key_id.into(), key);
     }
 
     /// Removes a key: requests signed with it are refused from now on.
     pub fn remove_key(&self, access_key_id: &str) {
-        self.state().identity.keys.remove(access_key_id);
+        self.hand().identity.keys.remove(access_key_id);
     }
 
     /// Ends all sessions of roles now.
     pub fn expire_sessions(&self) {
-        let mut state = self.state();
+        let mut state = self.hand();
         let now = state.fabric.now;
         for key in state.identity.keys.values_mut() {
             if key.expires.is_some() {
@@ -175,7 +175,7 @@ impl World {
             web_identity_subject: None,
             external_id: None,
         });
-        let mut state = self.state();
+        let mut state = self.hand();
         state
             .identity
             .profiles
@@ -191,7 +191,7 @@ impl World {
     /// Adds a region with zones named by their letters: `add_region("us-east-1", "abc")`.
     pub fn add_region(&self, name: &str, zone_letters: &str) {
         let short = short_name(name);
-        let mut state = self.state();
+        let mut state = self.hand();
         let region = state.fabric.regions.entry(name.into()).or_default();
         for (number, letter) in zone_letters.chars().enumerate() {
             let zone = Zone::new(format!("{short}-az{}", number + 1));
@@ -204,7 +204,7 @@ impl World {
 
     /// Adds a subnet; false when the region, the zone or the CIDR is none.
     pub fn add_subnet(&self, account: &str, region: &str, subnet: &SubnetSpec<'_>) -> bool {
-        let mut state = self.state();
+        let mut state = self.hand();
         let zones = state.fabric.regions.get(region).map(|region| &region.zones);
         if !zones.is_some_and(|zones| zones.contains_key(subnet.zone)) {
             return false;
@@ -228,7 +228,7 @@ impl World {
 
     /// Takes a subnet away, as a person would who tore down half a cluster.
     pub fn remove_subnet(&self, id: &str) {
-        for estate in &mut self.state().estates {
+        for estate in &mut self.hand().estates {
             estate.compute.subnets.remove(id);
         }
     }
@@ -259,7 +259,7 @@ impl World {
         reader: &str,
         prefixes: &[&str],
     ) {
-        let mut state = self.state();
+        let mut state = self.hand();
         let readers = prefixes
             .iter()
             .map(|prefix| (reader.to_owned(), (*prefix).to_owned()))
@@ -276,7 +276,7 @@ impl World {
 
     /// Takes a bucket and its objects away.
     pub fn remove_bucket(&self, name: &str) {
-        self.state().buckets.remove(name);
+        self.hand().buckets.remove(name);
     }
 
     /// The bytes of an object.
@@ -312,14 +312,14 @@ impl World {
 
     /// Deletes an object behind everyone's back.
     pub fn remove_object(&self, bucket: &str, key: &str) {
-        if let Some(bucket) = self.state().buckets.get_mut(bucket) {
+        if let Some(bucket) = self.hand().buckets.get_mut(bucket) {
             bucket.objects.remove(key);
         }
     }
 
     /// Adds a public image to a region.
     pub fn add_image(&self, region: &str, spec: ImageSpec) {
-        let mut state = self.state();
+        let mut state = self.hand();
         let Some(region) = state.fabric.regions.get_mut(region) else {
             return;
         };
@@ -342,14 +342,14 @@ impl World {
 
     /// Deregisters an image.
     pub fn remove_image(&self, region: &str, id: &str) {
-        if let Some(region) = self.state().fabric.regions.get_mut(region) {
+        if let Some(region) = self.hand().fabric.regions.get_mut(region) {
             region.images.remove(id);
         }
     }
 
     /// Marks an image as deprecated from now on.
     pub fn deprecate_image(&self, region: &str, id: &str) {
-        let mut state = self.state();
+        let mut state = self.hand();
         let now = state.fabric.now;
         let region = state.fabric.regions.get_mut(region);
         if let Some(image) = region.and_then(|region| region.images.get_mut(id)) {
@@ -369,12 +369,12 @@ impl World {
 
     fn put_role(&self, role: Role) -> String {
         let arn = role.arn();
-        self.state().identity.roles.insert(arn.clone(), role);
+        self.hand().identity.roles.insert(arn.clone(), role);
         arn
     }
 
     fn with_estate(&self, account: &str, region: &str, change: impl FnOnce(&mut State, EstateId)) {
-        let mut state = self.state();
+        let mut state = self.hand();
         if let Some(id) = state.estate_id(account, region) {
             change(&mut state, id);
         }

@@ -5,15 +5,12 @@ mod furnish;
 mod look;
 mod meddle;
 
-use std::{
-    sync::{Arc, MutexGuard},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 pub use furnish::{ImageSpec, PlacedInstance, SubnetSpec};
 pub use look::{GroupInfo, InstanceInfo, MemberInfo, TemplateInfo};
 
-use super::{Inner, State, Timing, state::events::EstateId};
+use super::{Held, Inner, State, Timing, state::events::EstateId};
 
 /// A handle on the world. Clones are the same world.
 #[derive(Clone)]
@@ -37,15 +34,22 @@ impl World {
     }
 
     /// The present state.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> Held<'_> {
         let mut state = self.inner.lock();
         state.advance();
         state
     }
 
+    /// The present state, to change it.
+    fn hand(&self) -> Held<'_> {
+        let mut state = self.state();
+        state.touch();
+        state
+    }
+
     /// Changes the state and wakes who waits for what comes next.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let result = change(&mut self.state());
+        let result = change(&mut self.hand());
         self.inner.wake.notify_one();
         result
     }
