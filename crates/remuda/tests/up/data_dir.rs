@@ -1,6 +1,6 @@
 //! The data directory: kept over a crash, refused when it is in use or broken.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, process::Command};
 
 use super::running::{Running, remuda};
 
@@ -21,6 +21,50 @@ fn what_was_there_is_there_after_a_kill() {
     let before = kubectl.run(&uid);
     running.kill_and_restart();
     assert_eq!(running.kubectl().unwrap().run(&uid), before);
+}
+
+#[test]
+fn machines_outlive_a_kill() {
+    let mut running = Running::start();
+    if running.kubectl().is_none() {
+        return;
+    }
+    let before = machines(&running);
+    assert_eq!(before.len(), 3, "{before:?}");
+    running.kill_and_restart();
+    assert_eq!(machines(&running), before);
+
+    let kubectl = running.kubectl().unwrap();
+    let pool = ["machinepool", "demo-pool-0", "-n", "team-a"];
+    kubectl.run(&[&["scale"], &pool[..], &["--replicas", "4"]].concat());
+    let nodes = ["-o", "jsonpath={.status.readyReplicas}"];
+    kubectl.until(&[&["get"], &pool[..], &nodes].concat(), |ready| {
+        ready == "4"
+    });
+    let after = machines(&running);
+    assert_eq!(after.len(), 4, "{after:?}");
+    assert!(before.is_subset(&after), "{before:?} {after:?}");
+}
+
+#[test]
+fn a_cloud_that_cannot_be_restored_is_named_and_left_as_it_is() {
+    let mut running = Running::start();
+    running.kill();
+    let data = running.data();
+    let file = data.join("aws.json");
+    let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600, "it holds the keys of the simulated account");
+    for content in ["garbage", r#"{"format":4711}"#] {
+        fs::write(&file, content).unwrap();
+        let text = refused(remuda().args(["up", "--data-dir"]).arg(&data));
+        assert!(text.contains(&file.display().to_string()), "{text}");
+        assert!(text.contains("Move the file away"), "{text}");
+        assert_eq!(
+            fs::read_to_string(&file).unwrap(),
+            content,
+            "nothing is overwritten"
+        );
+    }
 }
 
 #[test]
@@ -63,6 +107,24 @@ fn keys_and_kubeconfig_are_for_their_owner_only() {
     };
     assert_eq!(mode("kubeconfig"), 0o600);
     assert_eq!(mode(""), 0o700);
+}
+
+/// Ids of the demo's machines whose nodes are Ready.
+fn machines(running: &Running) -> BTreeSet<String> {
+    let output = running.remuda(&["get", "machines", "-n", "team-a", "-o", "json"]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let pools: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machines = pools["items"][0]["machines"].as_array().unwrap();
+    let ready = machines
+        .iter()
+        .filter(|machine| machine["node"]["ready"] == true);
+    ready
+        .map(|machine| machine["id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Path of the store's one database file below the data directory.

@@ -32,10 +32,15 @@ impl Running {
         Self { child, home }
     }
 
-    /// Kills it without warning, and starts it again over the same data.
-    pub(crate) fn kill_and_restart(&mut self) {
+    /// Kills it without warning.
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Kills it without warning, and starts it again over the same data.
+    pub(crate) fn kill_and_restart(&mut self) {
+        self.kill();
         self.child = start(&self.data());
     }
 

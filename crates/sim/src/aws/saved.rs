@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     s3::Bucket,
-    state::{
-        Estate, Fabric, Name, State, events::EventQueue, identity::Identity, region::Region,
-    },
+    state::{Estate, Fabric, Name, State, events::EventQueue, identity::Identity, region::Region},
 };
 use crate::kubelet::{BootFailure, Registered};
 
@@ -103,7 +101,10 @@ pub(super) fn restore(mut fabric: Fabric, bytes: &[u8]) -> Result<State, Restore
     }
     let saved: Saved<'_> = serde_json::from_slice(bytes)?;
     let estates = saved.estates.into_owned();
-    if (0..).zip(&estates).any(|(id, estate)| estate.compute.id != id) {
+    if (0..)
+        .zip(&estates)
+        .any(|(id, estate)| estate.compute.id != id)
+    {
         return Err(RestoreError::Contradictory("estates are out of order"));
     }
     if !saved.events.all_within(estates.len()) {

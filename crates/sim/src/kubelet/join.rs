@@ -67,7 +67,9 @@ impl Nodes {
             match self.join(machine, registered).await {
                 Ok(()) => {
                     self.report(&machine.id, None);
-                    return self.heartbeat(estate, machine, &registered.cluster_id).await;
+                    return self
+                        .heartbeat(estate, machine, &registered.cluster_id)
+                        .await;
                 }
                 Err(why) => self.report(&machine.id, Some(why)),
             }
@@ -129,7 +131,8 @@ impl Nodes {
     /// The cloud controller manager has looked at the node: the taint goes, others stay.
     async fn initialise(&self, api: &Router, path: &str) -> Result<(), String> {
         let known = self.send(api, Method::GET, path, None).await;
-        let Some(taints) = taints(&known.body).filter(|taints| taints.iter().any(is_uninitialized)) else {
+        let Some(taints) = taints(&known.body).filter(|taints| taints.iter().any(is_uninitialized))
+        else {
             return Ok(());
         };
         let left: Vec<&Value> = taints
@@ -194,7 +197,10 @@ impl Nodes {
     /// A stopped machine's node turns Unknown. That of one that ends is deleted soon anyway.
     pub(super) async fn instance_stops(&self, estate: EstateId, id: &Arc<str>) {
         let state = self.instance_state(estate, id);
-        let stops = matches!(state, Some(InstanceState::Stopping | InstanceState::Stopped));
+        let stops = matches!(
+            state,
+            Some(InstanceState::Stopping | InstanceState::Stopped)
+        );
         let Some(known) = self.registered(id).filter(|_| stops) else {
             return;
         };

@@ -5,6 +5,8 @@
     reason = "each test binary uses its own part"
 )]
 
+pub mod workload;
+
 use std::time::Duration;
 
 use aws_credential_types::Credentials;

@@ -27,7 +27,10 @@ fn describe(compute: &Compute, instance: &Instance, xml: &mut Xml) {
     state("instanceState", instance.state, xml);
     xml.text("privateDnsName", &dns);
     xml.raw("<dnsName/>");
-    xml.text("reason", instance.reason.as_ref().map_or("", |(_, message)| message));
+    xml.text(
+        "reason",
+        instance.reason.as_ref().map_or("", |(_, message)| message),
+    );
     if let Some((code, message)) = &instance.reason {
         xml.within("stateReason", |xml| {
             xml.text("code", code);

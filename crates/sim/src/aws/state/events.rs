@@ -50,6 +50,7 @@ impl Event {
             Self::GroupWork(estate, _)
             | Self::Metric(estate, _)
             | Self::HookDeadline { estate, .. }
+            | Self::Proceeds { estate, .. }
             | Self::Running(estate, _)
             | Self::Stopped(estate, _)
             | Self::Terminated(estate, _)
@@ -106,7 +107,9 @@ impl EventQueue {
 
     /// Whether each event happens in one of so many estates.
     pub(crate) fn all_within(&self, estates: usize) -> bool {
-        self.heap.iter().all(|Reverse(due)| due.event.estate() < estates)
+        self.heap
+            .iter()
+            .all(|Reverse(due)| due.event.estate() < estates)
     }
 
     /// The time of the next event.
