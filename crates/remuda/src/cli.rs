@@ -316,7 +316,7 @@ mod tests {
     fn durations_are_read_as_people_write_them() {
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         assert!(duration("soon").is_err());
         assert!(duration("-5s").is_err());
     }

@@ -23,3 +23,12 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<()> {
 pub(crate) fn yaml<T: Serialize>(value: &T) -> Result<()> {
     text(&serde_saphyr::to_string(value).context("rendering YAML")?)
 }
+
+/// Lines with a line end each.
+pub(crate) fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    lines.into_iter().fold(String::new(), |mut text, line| {
+        text.push_str(line.as_ref());
+        text.push('\n');
+        text
+    })
+}

@@ -8,7 +8,7 @@ use remuda_plan::{
 };
 use serde_json::{Value, json};
 
-use crate::plan_text;
+use crate::{output::lines, plan_text};
 
 /// Whether the cloud would be written to.
 pub(crate) fn changes_something(preview: &Preview) -> bool {
@@ -35,10 +35,11 @@ pub(crate) fn text(preview: &Preview) -> String {
         }
         Outcome::NotOurs => format!("{pool}: managed by someone else; Remuda leaves it alone\n"),
         Outcome::Held | Outcome::Stopped(_) => {
-            let problems: String = problems(preview)
-                .iter()
-                .map(|problem| format!("  {problem}\n"))
-                .collect();
+            let problems = lines(
+                problems(preview)
+                    .iter()
+                    .map(|problem| format!("  {problem}")),
+            );
             format!("{pool}{paused}: no plan can be made\n{problems}")
         }
     }

@@ -1,5 +1,10 @@
 //! The command line as a person types it, without any server.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "what a test cannot start, it cannot test"
+)]
+
 use assert_cmd::Command;
 
 fn remuda() -> Command {

@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::{
     cli::{GetArgs, GetFormat, Noun},
-    config, output,
+    config,
+    output::{self, lines},
     view::{self, Drawing, PoolView},
 };
 
@@ -55,19 +56,18 @@ fn show(pools: &[PoolView], args: &GetArgs) -> Result<()> {
 /// One name a line, as `kubectl -o name` writes them.
 fn names(pools: &[PoolView], what: Noun) -> String {
     let machines = || pools.iter().flat_map(|pool| &pool.machines);
-    match what {
+    let names: Vec<String> = match what {
         Noun::Pools => pools
             .iter()
-            .map(|pool| format!("machinepool/{}\n", pool.name))
+            .map(|pool| format!("machinepool/{}", pool.name))
             .collect(),
-        Noun::Machines => machines()
-            .map(|machine| format!("{}\n", machine.id))
-            .collect(),
+        Noun::Machines => machines().map(|machine| machine.id.clone()).collect(),
         Noun::Nodes => machines()
             .filter_map(|machine| machine.node.as_ref())
-            .map(|node| format!("node/{}\n", node.name))
+            .map(|node| format!("node/{}", node.name))
             .collect(),
-    }
+    };
+    lines(names)
 }
 
 #[allow(

@@ -54,27 +54,24 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
 /// What a person can do now.
 fn next_steps(dir: &Path, args: &UpArgs, aws_endpoint: &str, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
-    let kubeconfig = dir.join(KUBECONFIG);
-    let mut text = format!("\nEverything is ready after {seconds:.1} s.\n");
+    let ready = format!("\nEverything is ready after {seconds:.1} s.\n");
     if args.exit_when_ready {
-        return text;
+        return ready;
     }
-    text.push_str(&format!(
+    let environment = format!(
         "\n  export KUBECONFIG={}\n  export AWS_ENDPOINT_URL={aws_endpoint}\n",
-        kubeconfig.display()
-    ));
-    if args.demo {
-        text.push_str(&format!(
-            "\nTry next, in another terminal:\n\
-             \n  remuda get pools -A\
-             \n  kubectl get machinepools,terraformmachinepools -n {DEMO_NAMESPACE}\
-             \n  kubectl scale machinepool {DEMO_POOL} -n {DEMO_NAMESPACE} --replicas 5\
-             \n  remuda plan {DEMO_POOL} -n {DEMO_NAMESPACE}\
-             \n  kubectl delete machinepool {DEMO_POOL} -n {DEMO_NAMESPACE}\n"
-        ));
-    }
-    text.push_str(
-        "\nCtrl-C ends it; the objects and the simulated cloud stay in the data directory.\n",
+        dir.join(KUBECONFIG).display()
     );
-    text
+    let tour = format!(
+        "\nTry next, in another terminal:\n\
+         \n  remuda get pools -A\
+         \n  kubectl get machinepools,terraformmachinepools -n {DEMO_NAMESPACE}\
+         \n  kubectl scale machinepool {DEMO_POOL} -n {DEMO_NAMESPACE} --replicas 5\
+         \n  remuda plan {DEMO_POOL} -n {DEMO_NAMESPACE}\
+         \n  kubectl delete machinepool {DEMO_POOL} -n {DEMO_NAMESPACE}\n"
+    );
+    let tour = if args.demo { tour } else { String::new() };
+    format!(
+        "{ready}{environment}{tour}\nCtrl-C ends it; objects and simulated cloud stay in the data directory.\n"
+    )
 }

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 
 use super::{MachineView, PoolView};
-use crate::cli::Noun;
+use crate::{cli::Noun, output::lines};
 
 /// How to draw.
 #[derive(Debug, Clone, Copy)]
@@ -43,14 +43,10 @@ pub(crate) fn draw(pools: &[PoolView], drawing: Drawing) -> String {
         }
     }
     let text = table.to_string();
-    let lines: Vec<&str> = text
-        .lines()
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
-    lines
-        .into_iter()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    lines(
+        text.lines()
+            .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()),
+    )
 }
 
 fn header(drawing: Drawing) -> Vec<&'static str> {

@@ -228,19 +228,15 @@ fn health(infra: Option<&TerraformMachinePool>, pool: &MachinePool) -> (String, 
         (Some(ready), _) => first_bad(infra).or(Some(ready)),
         (None, healthy) => healthy,
     };
-    match deciding {
-        Some(condition) => {
-            let message = Some(condition.message.clone()).filter(|message| !message.is_empty());
-            (condition.reason.clone(), message)
-        }
-        None => {
-            let phase = pool.status.as_ref().and_then(|status| status.phase);
-            (
-                phase.map_or_else(|| "Unknown".to_owned(), |phase| format!("{phase:?}")),
-                None,
-            )
-        }
-    }
+    let Some(condition) = deciding else {
+        let phase = pool.status.as_ref().and_then(|status| status.phase);
+        return (
+            phase.map_or_else(|| "Unknown".to_owned(), |phase| format!("{phase:?}")),
+            None,
+        );
+    };
+    let message = Some(condition.message.clone()).filter(|message| !message.is_empty());
+    (condition.reason.clone(), message)
 }
 
 /// The first condition that feeds `Ready` and is not good, in the order a pool gets ready.

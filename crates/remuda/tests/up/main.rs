@@ -1,5 +1,11 @@
 //! `remuda up` as a person runs it: the program, a data directory, real kubectl.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test cannot start, it cannot test; skip lines go to standard error"
+)]
+
 mod data_dir;
 mod running;
 mod tour;
