@@ -108,7 +108,7 @@ impl Writer {
 
     async fn write(&self) -> Result<()> {
         let (sim, path) = (self.sim.clone(), self.path.clone());
-        let write = move || state::private_file(&path, &sim.save());
+        let write = move || state::private_file(&path, sim.save());
         tokio::task::spawn_blocking(write)
             .await
             .context("saving the simulated AWS")?
