@@ -46,6 +46,7 @@ pub struct Builder {
     timing: Timing,
     installation: String,
     watch_filter: String,
+    full_speed: bool,
     options: Options,
 }
 
@@ -56,6 +57,7 @@ impl Default for Builder {
             timing: Timing::realistic(),
             installation: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427".to_owned(),
             watch_filter: String::new(),
+            full_speed: false,
             options: Options::default(),
         }
     }
@@ -87,6 +89,13 @@ impl Builder {
     #[must_use]
     pub fn watch_filter(mut self, filter: &str) -> Self {
         filter.clone_into(&mut self.watch_filter);
+        self
+    }
+
+    /// The backend sends as fast as it can: no client-side ceilings.
+    #[must_use]
+    pub fn full_speed(mut self) -> Self {
+        self.full_speed = true;
         self
     }
 
@@ -233,11 +242,14 @@ impl World {
     pub fn context(&self, tripwire: &Tripwire) -> Context {
         let management = Wired::new(self.server.management().router(), tripwire.clone());
         let cloud = WiredCloud(Wired::new(self.aws.router(), tripwire.clone()));
-        let options = remuda_aws::Options {
+        let mut options = remuda_aws::Options {
             time_source: SharedTimeSource::new(WorldTime(self.aws.clock())),
             seed: self.builder.seed,
             ..remuda_aws::Options::default()
         };
+        if self.builder.full_speed {
+            options.ceilings.clear();
+        }
         let backend: Arc<dyn PoolBackend> = Arc::new(AwsBackend::new(options.in_process(cloud)));
         let (server, wire) = (self.workload_server.clone(), tripwire.clone());
         let workload = MadeClusters::new(move |key| {

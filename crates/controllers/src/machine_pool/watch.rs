@@ -28,13 +28,7 @@ pub(crate) fn routes(
         (
             Kind::TerraformMachinePool,
             None,
-            Route::new(queue, infra_facts, move |infra| {
-                named(
-                    &by_infra,
-                    infra,
-                    "/spec/template/spec/infrastructureRef/name",
-                )
-            }),
+            Route::new(queue, infra_facts, move |infra| owning(&by_infra, infra)),
         ),
     ]
 }
@@ -64,6 +58,23 @@ fn infra_facts(infra: &DynamicObject) -> u64 {
             "/readyCondition",
         ],
     )
+}
+
+/// The MachinePool that controls an infrastructure object; before it is adopted, those that name it.
+fn owning(machine_pools: &Store<DynamicObject>, infra: &DynamicObject) -> Vec<ObjectKey> {
+    let owners = infra.metadata.owner_references.iter().flatten();
+    let mut owners = owners.filter(|owner| owner.kind == "MachinePool");
+    match owners.find(|owner| owner.controller == Some(true)) {
+        Some(owner) => {
+            let namespace = infra.metadata.namespace.clone().unwrap_or_default();
+            vec![ObjectKey::new(namespace, owner.name.clone())]
+        }
+        None => named(
+            machine_pools,
+            infra,
+            "/spec/template/spec/infrastructureRef/name",
+        ),
+    }
 }
 
 /// The MachinePools of the object's namespace that hold its name at `pointer`.
