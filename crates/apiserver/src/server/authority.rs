@@ -2,7 +2,7 @@
 //! Kept in the data directory, readable by its owner alone; in memory they last one process.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rcgen::{
@@ -11,6 +11,8 @@ use rcgen::{
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
+
+use crate::clock::{Clock as _, SystemClock};
 
 /// Clocks may differ by this much.
 const SKEW: Duration = Duration::from_mins(5);
@@ -199,9 +201,7 @@ fn set_validity(params: &mut CertificateParams, now: Duration, life: Duration) {
 
 /// The time of the machine: certificates are checked by clients that live in it.
 fn machine_time() -> Duration {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
+    Duration::from_secs(u64::try_from(SystemClock.now().as_second()).unwrap_or_default())
 }
 
 fn key_usage(usage: &str) -> Option<KeyUsagePurpose> {

@@ -24,8 +24,12 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
     let ready = async {
         if args.demo {
             progress.begin("demo");
-            up.apply_demo().await?;
-            progress.done("applied to namespace team-a");
+            let applied = up.apply_demo().await?;
+            progress.done(if applied {
+                "applied to namespace team-a"
+            } else {
+                "as it was left"
+            });
             progress.begin(&format!("pool {DEMO_NAMESPACE}/{DEMO_POOL}"));
             let within = args.exit_when_ready.then_some(args.timeout);
             let nodes = up.demo_ready(within, &mut progress).await?;

@@ -24,8 +24,18 @@ const MANIFESTS: [&str; 4] = [
     include_str!("../../../../examples/demo/30-terraformmachinepool.yaml"),
 ];
 
-/// Applies the demo.
-pub(crate) async fn apply(client: &Client) -> Result<()> {
+/// Applies the demo, unless its MachinePool is there already: what a person made of it stays.
+/// Returns whether it applied anything.
+pub(crate) async fn apply(client: &Client) -> Result<bool> {
+    let owners: Api<MachinePool> = Api::namespaced(client.clone(), NAMESPACE);
+    if owners
+        .get_opt(POOL)
+        .await
+        .context("looking for the demo")?
+        .is_some()
+    {
+        return Ok(false);
+    }
     let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
     });
@@ -35,7 +45,8 @@ pub(crate) async fn apply(client: &Client) -> Result<()> {
             serde_saphyr::from_multiple(text).context("reading the demo's manifests")?;
         manifests.extend(documents);
     }
-    install::manifests(client, NAMESPACE, &manifests).await
+    install::manifests(client, NAMESPACE, &manifests).await?;
+    Ok(true)
 }
 
 /// How the demo's pool stands.

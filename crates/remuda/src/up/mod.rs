@@ -123,8 +123,8 @@ impl Up {
         })
     }
 
-    /// Applies the demo.
-    pub(crate) async fn apply_demo(&self) -> Result<()> {
+    /// Applies the demo where it is not there yet; returns whether it did.
+    pub(crate) async fn apply_demo(&self) -> Result<bool> {
         demo::apply(&self.client).await
     }
 
