@@ -6,9 +6,9 @@ use remuda_plan::{
     driver::{Depth, Freshness},
     pool::{
         action::Plan,
-        gate::{Findings, Next, Release, gate, owner_reference},
+        gate::{Findings, Gate, Next, Release, gate, owner_reference},
         objects::{Metadata, OwnerReference, PoolObject},
-        world::{Lookup, Memory, World},
+        world::{Lookup, Memory, RecordRead, World},
     },
     status::{pass::PassEnd, wire::Operation},
 };
@@ -194,7 +194,7 @@ pub async fn preview(
             .found()
             .is_some_and(|cluster| cluster.spec.paused);
     make_due(&mut gathered.world, ctx.now());
-    let gate = gate(&gathered.world, ctx.now());
+    let gate = announced(&mut gathered.world, ctx.now());
     let mut preview = Preview {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
@@ -314,6 +314,21 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
     Ok(())
 }
 
+/// The gate's answer for the pass after the one that only announces an operation.
+fn announced(world: &mut World, now: Timestamp) -> Gate {
+    let first = gate(world, now);
+    if !matches!(first.next, Next::Prepare(_)) {
+        return first;
+    }
+    if let RecordRead::Found { record, .. } = &mut world.record {
+        record.history.apply_unfinished = true;
+    }
+    Gate {
+        next: gate(world, now).next,
+        findings: first.findings,
+    }
+}
+
 /// Lets the gate pass everything that only says "not yet": a preview asks what, not when.
 fn make_due(world: &mut World, now: Timestamp) {
     let metadata = &mut world.pool.metadata;
@@ -340,7 +355,7 @@ fn make_due(world: &mut World, now: Timestamp) {
         refreshed_at: Some(now),
         ..Memory::new(Timestamp::UNIX_EPOCH)
     });
-    if let remuda_plan::pool::world::RecordRead::Found { record, .. } = &mut world.record {
+    if let RecordRead::Found { record, .. } = &mut world.record {
         record.history.apply.retry_at = None;
         record.history.destroy.retry_at = None;
         record.history.applied_at = record.history.applied_at.map(|_| Timestamp::UNIX_EPOCH);

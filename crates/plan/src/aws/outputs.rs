@@ -51,7 +51,9 @@ pub fn outputs(
     let group = known(need(&observed.group, "group"))?.as_ref();
     let members = known(need(&observed.members, "members"))?;
     let record = aws_record(context);
-    let replicas = match group {
+    // A group on its way out shows sizes of zero that nobody asked for: it counts as gone.
+    let serving = group.filter(|group| group.status.is_none());
+    let replicas = match serving {
         Some(group) => Some(group.desired_capacity),
         None => record
             .and_then(|record| record.last_desired_capacity)
@@ -72,7 +74,7 @@ pub fn outputs(
         group.map(|group| group.arn.clone()),
         replicas,
         members.clone(),
-        verdict(&handle.group_name, group, members),
+        verdict(&handle.group_name, serving, members),
         extra,
     ))
 }
