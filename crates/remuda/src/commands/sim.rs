@@ -28,7 +28,7 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
         )
     })?;
     output::text(&welcome(listener.local_addr()?))?;
-    axum::serve(listener, sim.router())
+    axum::serve(listener, clouds::doors(&sim))
         .with_graceful_shutdown(clouds::interrupted())
         .await?;
     Ok(ExitCode::SUCCESS)
@@ -40,6 +40,7 @@ fn welcome(address: SocketAddr) -> String {
         "Simulated AWS (Auto Scaling, EC2, S3, STS) at http://{address}\n\n  \
          export AWS_ENDPOINT_URL=http://{address} AWS_REGION=us-east-1\n  \
          export AWS_ACCESS_KEY_ID={id} AWS_SECRET_ACCESS_KEY={secret}\n  \
-         aws ec2 describe-subnets\n\nCtrl-C ends it; nothing is kept.\n"
+         aws ec2 describe-subnets\n  \
+         curl http://{address}/_sim/world\n\nCtrl-C ends it; nothing is kept.\n"
     )
 }

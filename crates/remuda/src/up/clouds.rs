@@ -39,11 +39,16 @@ pub(crate) fn backend(sim: &AwsSim, speed: f64) -> AwsBackend {
     AwsBackend::new(options.in_process(sim.router()))
 }
 
-/// Serves the cloud's wire protocol on a loopback socket, for people's own tools. Returns where.
+/// The cloud's wire protocols, and the hands on its world under `/_sim` (docs/reference/simulator.md).
+pub(crate) fn doors(sim: &AwsSim) -> axum::Router {
+    sim.router().nest("/_sim", sim.control_router())
+}
+
+/// Serves the cloud's wire protocols on a loopback socket, for people's own tools. Returns where.
 pub(crate) async fn serve(sim: &AwsSim, address: SocketAddr) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    let router = sim.router();
+    let router = doors(sim);
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
             tracing::warn!(%error, "the simulated AWS no longer listens");
