@@ -289,9 +289,12 @@ on_both! {
         let named = [("LaunchTemplateName", old.as_str())];
         world.probe.ec2("DeleteLaunchTemplate", &named).await.unwrap();
         let calls = world.settle(&mut pool).await;
-        assert_eq!(writes(&calls), ["ec2:CreateLaunchTemplate", UPDATE_GROUP]);
         let new = template_name(&world).await;
-        assert_ne!(new, old);
+        // Made within the same second (moto runs in real time), it has the old one's name, and the
+        // group points at it already.
+        let create = "ec2:CreateLaunchTemplate";
+        let expected = if new == old { vec![create] } else { vec![create, UPDATE_GROUP] };
+        assert_eq!(writes(&calls), expected);
         assert!(world.probe.templates(GROUP).await.contains_key(&new));
     }
 
