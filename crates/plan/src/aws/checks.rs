@@ -99,6 +99,29 @@ pub(super) fn decoded_payload(inputs: &Inputs, refusals: &mut Vec<Refusal>) -> O
     payload
 }
 
+/// What the boot stub would refuse on every machine: R-12.
+pub(super) fn check_cloud_config(
+    format: Option<Format>,
+    payload: Option<&Payload>,
+    refusals: &mut Vec<Refusal>,
+) {
+    let refused = format == Some(Format::CloudConfig)
+        && payload.is_some_and(|payload| !payload.is_cloud_config());
+    if refused {
+        refusals.push(
+            Refusal::new(
+                "R-12",
+                "bootstrap_data",
+                "is not a cloud-config document: its first line is not #cloud-config",
+            )
+            .with_remedy(
+                "write cloud-config into the bootstrap Secret, or name the format it has in its \
+                 key format",
+            ),
+        );
+    }
+}
+
 /// What Ignition cannot do: R-4, R-5.
 pub(super) fn check_ignition(
     format: Option<Format>,

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{
     checks::{
-        check_ignition, check_inputs, check_region, choose_zones, decoded_payload, no_image,
-        read_exports, rendered,
+        check_cloud_config, check_ignition, check_inputs, check_region, choose_zones,
+        decoded_payload, no_image, read_exports, rendered,
     },
     exports::Exports,
     image, names, tags,
@@ -166,6 +166,7 @@ pub fn desired(
     let payload = decoded_payload(inputs, &mut refusals);
     let format = Format::parse(&inputs.bootstrap_format);
     let labels = labels::filter(&inputs.node_labels);
+    check_cloud_config(format, payload.as_ref(), &mut refusals);
     check_ignition(format, &labels, payload.as_ref(), &mut refusals);
 
     let exports = read_exports(inputs, vars.as_ref(), &mut refusals);

@@ -207,3 +207,29 @@ fn a_quote_in_a_name_stays_text() {
     let stub = boothook("us'; reboot; '", "b", "k", "");
     assert!(stub.contains(r"region='us'\''; reboot; '\'''"), "{stub}");
 }
+
+#[test]
+fn a_payload_that_no_machine_would_take_is_refused_before_anything_is_written() {
+    let jinja = b"## template: jinja\r\n#cloud-config\n".as_slice();
+    for good in [b"#cloud-config\r\nruncmd: []\n".as_slice(), jinja] {
+        demo().document(good).good();
+        demo().document(&gzip(good)).good();
+    }
+    for bad in [
+        b"#!/bin/sh\necho hunter2\n".as_slice(),
+        b"",
+        b"\n#cloud-config\n",
+        b"{}",
+    ] {
+        for document in [bad.to_vec(), gzip(bad)] {
+            let refused = demo().document(&document);
+            assert_eq!(refused.refused(), [("R-12", "bootstrap_data".to_owned())]);
+            assert!(!refused.refusals()[0].to_string().contains("hunter2"));
+        }
+    }
+}
+
+#[test]
+fn gzip_that_cannot_be_read_is_left_to_the_machine() {
+    demo().document(&[0x1f, 0x8b, 0x08, 0xff]).good();
+}

@@ -18,7 +18,8 @@ fn object<'a>(cloud: &'a Cloud, bucket: &str) -> Option<&'a Vec<u8>> {
 
 #[test]
 fn the_object_is_the_decoded_payload_byte_for_byte() {
-    for body in [DOCUMENT.to_vec(), gzip(DOCUMENT), vec![0, 159, 146, 150]] {
+    let binary = b"#cloud-config\n\x00\x9f\x92\x96".to_vec();
+    for body in [DOCUMENT.to_vec(), gzip(DOCUMENT), binary] {
         let (cloud, _) = applied(demo().document(&body));
         assert_eq!(object(&cloud, BUCKET), Some(&body));
     }

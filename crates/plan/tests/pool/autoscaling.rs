@@ -150,7 +150,7 @@ fn the_written_count_is_raw_and_the_rendered_one_within_bounds() {
     lab.wait(70);
     lab.refresh_showing(running(12));
     assert_eq!(owner(&lab).spec.replicas, Some(12));
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     assert_eq!(apply_goal(lab.world).inputs.expect("inputs").replicas, 10);
 }
 
@@ -222,7 +222,7 @@ fn an_observed_change_starts_no_apply() {
 fn a_rotation_leaves_the_count_of_an_autoscaled_pool_alone() {
     let mut lab = autoscaled();
     scale(&mut lab, 6);
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     let calls = lab.cloud.calls.len();
     lab.settle();
     assert_eq!(lab.operations(Operation::Apply), 1);

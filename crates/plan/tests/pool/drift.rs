@@ -166,7 +166,7 @@ fn a_changed_capacity_is_drift_of_a_fixed_pool_only() {
 #[test]
 fn a_rotation_is_applied_and_no_drift() {
     let mut lab = with_policy(DriftAction::Report);
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.run_for(700);
     assert_eq!(lab.operations(Operation::Apply), 1);
     assert_eq!(

@@ -36,13 +36,13 @@ fn the_life_of_a_pool_in_events() {
         ]
     );
     assert_eq!(told(&mut lab, 1700), [], "a quiet pool says nothing");
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     assert_eq!(
         told(&mut lab, 100),
         [InputsChanged, JobCreated, JobSucceeded]
     );
     lab.writes_fail = Some(failure(PLAIN));
-    lab.edit(|world| world.bootstrap(b"rotated again"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated again"));
     assert_eq!(told(&mut lab, 30), [InputsChanged, JobCreated, JobFailed]);
     lab.writes_fail = None;
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_bad_start_warns_and_a_good_end_tells() {
 
 #[test]
 fn no_event_holds_a_secret() {
-    let secret: fn(World) -> World = |world| world.bootstrap(b"token: hunter2");
+    let secret: fn(World) -> World = |world| world.bootstrap(b"#cloud-config\n# token: hunter2");
     let mut lab = Lab::new(secret(world()));
     for _ in 0..6 {
         let publication = lab.pass();

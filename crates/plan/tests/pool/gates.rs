@@ -291,7 +291,7 @@ fn a_paused_pool_starts_nothing_and_says_so() {
     lab.edit(|world| {
         world
             .cluster(|cluster| cluster.spec.paused = true)
-            .bootstrap(b"rotated")
+            .bootstrap(b"#cloud-config\n# rotated")
     });
     lab.run_for(4000);
     assert!(lab.started.is_empty());

@@ -134,7 +134,7 @@ fn everything_rendered_is_hashed() {
     let hash = |world: World| Lab::new(world).gate().findings.inputs_hash.expect("a hash");
     let base = hash(world());
     let changed: [fn(World) -> World; 8] = [
-        |world| world.bootstrap(b"other"),
+        |world| world.bootstrap(b"#cloud-config\n# other"),
         |world| world.owner(|owner| owner.spec.replicas = Some(4)),
         |world| world.bounds("1", "5"),
         |world| world.owner(|owner| owner.spec.failure_domains = vec!["us-east-1a".to_owned()]),
@@ -169,7 +169,7 @@ fn everything_rendered_is_hashed() {
 #[test]
 fn the_reason_is_named() {
     let mut lab = Lab::ready();
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     assert_eq!(
         lab.gate().findings.apply_due,
         Some(ApplyReason::InputsChanged)

@@ -33,7 +33,7 @@ fn a_restricted_label_is_left_out_and_reported_once() {
     lab.cloud.tick();
     // Rotations apply again and again; the labels are the same.
     for round in 0..4_u8 {
-        lab.edit(|world| world.bootstrap(&[b'#', round]));
+        lab.edit(|world| world.bootstrap(format!("#cloud-config\n# {round}\n").as_bytes()));
         lab.world.memory = None;
         lab.run_for(120);
     }

@@ -228,7 +228,7 @@ fn the_status_keeps_the_published_schema() {
             .collect();
         assert!(errors.is_empty(), "{errors:?}");
         match step {
-            0 => lab.edit(|world| world.bootstrap(b"rotated")),
+            0 => lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated")),
             1 => lab.writes_fail = Some(super::schedule::failure(super::schedule::PLAIN)),
             _ => lab.delete(),
         }

@@ -106,7 +106,10 @@ fn happen(lab: &mut Lab, what: &Happening) {
     match what {
         Happening::Pass => twice(lab),
         Happening::Wait(seconds) => lab.wait(i64::from(*seconds)),
-        Happening::Rotate(byte) => lab.edit(|world| world.bootstrap(&[b'#', *byte])),
+        Happening::Rotate(byte) => {
+            let document = format!("#cloud-config\n# {byte}\n");
+            lab.edit(|world| world.bootstrap(document.as_bytes()));
+        }
         Happening::Resize(count) => {
             lab.edit(|world| world.owner(|owner| owner.spec.replicas = Some(*count)));
         }

@@ -75,7 +75,7 @@ fn a_provisioned_pool_stays_provisioned() {
 fn a_failed_apply_is_named_in_ready() {
     let mut lab = Lab::ready();
     lab.writes_fail = Some(failure(PLAIN));
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.settle();
     assert_eq!(
         lab.condition(ConditionType::Ready),

@@ -61,7 +61,7 @@ fn failures(lab: &Lab) -> u32 {
 fn failed_applies_wait_one_two_and_ten_minutes() {
     let mut lab = Lab::ready();
     lab.writes_fail = Some(failure(PLAIN));
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.run_for(800);
     assert_eq!(gaps(&lab), [60, 120, 600]);
     assert_eq!(failures(&lab), 4);
@@ -91,7 +91,7 @@ fn an_error_class_with_its_own_interval_uses_it_and_counts() {
     ] {
         let mut lab = Lab::ready();
         lab.writes_fail = Some(failure(class));
-        lab.edit(|world| world.bootstrap(b"rotated"));
+        lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
         lab.run_for(700);
         assert_eq!(gaps(&lab), expected);
         assert_eq!(failures(&lab), 3);
@@ -114,7 +114,7 @@ fn general_retries_double_up_to_ten_minutes() {
 fn throttling_is_nobodys_failure_for_five_minutes() {
     let mut lab = Lab::ready();
     lab.writes_fail = Some(failure(FailureClass::Throttled));
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.run_for(290);
     assert!(gaps(&lab).len() > 6, "{:?}", gaps(&lab));
     assert_eq!(failures(&lab), 0);
@@ -135,7 +135,7 @@ fn throttling_is_nobodys_failure_for_five_minutes() {
 fn a_failed_apply_stays_due_although_its_hash_is_applied() {
     let mut lab = Lab::ready();
     lab.writes_fail = Some(failure(PLAIN));
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.settle();
     // The change is taken back: the hash is the applied one again.
     lab.edit(|world| world.bootstrap(super::demo::DOCUMENT));
@@ -254,7 +254,7 @@ fn apply_ended(lab: &mut Lab, end: PassEnd) {
 #[test]
 fn an_interrupted_apply_is_repeated_at_once_and_not_counted() {
     let mut lab = Lab::ready();
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     apply_ended(&mut lab, PassEnd::Interrupted);
     let run = lab.world.pool.status.last_run.clone().expect("a run");
     assert_eq!(
@@ -270,7 +270,7 @@ fn an_interrupted_apply_is_repeated_at_once_and_not_counted() {
 #[test]
 fn an_operation_past_its_deadline_fails() {
     let mut lab = Lab::ready();
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     lab.pass();
     // The manager died right after the announcement and came back two hours later.
     lab.world.memory = None;
@@ -292,7 +292,7 @@ fn an_operation_past_its_deadline_fails() {
 #[test]
 fn a_record_that_cannot_be_stored_fails_nothing() {
     let mut lab = Lab::ready();
-    lab.edit(|world| world.bootstrap(b"rotated"));
+    lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated"));
     apply_ended(&mut lab, PassEnd::RecordUnwritable("conflict".to_owned()));
     assert_eq!(failures(&lab), 0);
     assert!(lab.world.pool.status.active_job.is_some(), "it goes on");
