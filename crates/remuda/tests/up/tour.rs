@@ -131,18 +131,16 @@ fn an_upgrade_is_planned_then_rolled(running: &Running, kubectl: &Kubectl<'_>) {
     assert_eq!(kubectl.run(&version), "v1.34.1", "a plan changes nothing");
 
     kubectl.run(&["apply", "--server-side", "--force-conflicts", "-f", file]);
-    kubectl.until(
-        &[
-            "get",
-            "terraformmachinepool",
-            "demo-pool-0",
-            "-n",
-            "team-a",
-            "-o",
-            "yaml",
-        ],
-        |yaml| yaml.contains("status: \"True\"\n    type: Ready") || yaml.contains("type: Ready"),
-    );
+    let rolled = [
+        "get",
+        "machinepool",
+        "demo-pool-0",
+        "-n",
+        "team-a",
+        "-o",
+        "jsonpath={.status.upToDateReplicas}",
+    ];
+    kubectl.until(&rolled, |up_to_date| up_to_date == "5");
     assert_eq!(kubectl.run(&version), "v1.35.0");
     let again = running.remuda(&["get", "machines", NAMESPACE[0], NAMESPACE[1]]);
     assert!(text(&again).contains("team-a/demo-pool-0"));
