@@ -10,8 +10,7 @@ use kube::{Api, Client, ResourceExt};
 use remuda_apiserver::{ApiServer, BuildError, StoreError};
 use serde_json::json;
 
-mod widget;
-use widget::{Widget, install};
+use crate::widget::{Widget, install};
 
 /// Tells the child of a test what to do.
 const FOLDER: &str = "APISERVER_CRASH_FOLDER";
@@ -226,7 +225,7 @@ async fn acknowledged_writes_survive_kill_9() {
     let mut known = 0;
     for round in 0..5_usize {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["crash_child", "--exact", "--nocapture"])
+            .args(["durability::crash_child", "--exact", "--nocapture"])
             .env(FOLDER, folder.path().join(round.to_string()))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -14,8 +14,7 @@ use kube::{Api, Client, ResourceExt};
 use remuda_apiserver::{ApiServer, TokioClock};
 use serde_json::json;
 
-mod widget;
-use widget::{Widget, install};
+use crate::widget::{Widget, install};
 
 fn server() -> ApiServer {
     let epoch = "2026-01-01T00:00:00Z"

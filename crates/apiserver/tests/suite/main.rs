@@ -1,0 +1,24 @@
+//! The server from outside: requests in process, over its socket, by kube-rs and by real kubectl.
+//!
+//! One binary, so that the tests link once. `golden_*` replay what a genuine server answered.
+
+mod apply;
+mod controller;
+mod durability;
+mod expressions;
+mod golden_apply;
+mod golden_core;
+mod golden_definition;
+mod golden_table;
+mod golden_validation;
+mod http;
+mod kubectl;
+mod lifecycle;
+mod model;
+mod openapi;
+mod robustness;
+mod serving;
+mod third_party_crds;
+mod versions;
+mod watch;
+mod widget;
