@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use remuda_plan::error::FailureClass;
-
 /// Exponential backoff with full jitter: a wait is uniform between zero and a ceiling that doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
@@ -28,12 +26,6 @@ pub const TRANSIENT: Backoff = Backoff {
     cap: Duration::from_mins(1),
 };
 
-/// AWS document 10.3, A-3: something else is at work; look again after 5 to 15 s.
-pub const CONTENDED_SECONDS: std::ops::RangeInclusive<u64> = 5..=15;
-
-/// AWS document 10.3, A-7 and A-9: an operator must act, so look every 5 minutes.
-pub const OPERATOR_LOOK: Duration = Duration::from_mins(5);
-
 impl Backoff {
     /// The ceiling of wait number `attempt`, counted from 0.
     pub fn ceiling(&self, attempt: u32) -> Duration {
@@ -46,33 +38,6 @@ impl Backoff {
     pub fn wait(&self, attempt: u32, random: &mut fastrand::Rng) -> Duration {
         self.ceiling(attempt).mul_f64(random.f64())
     }
-}
-
-/// When to look again at a pool after a failure that its pass could not get past. `failures` is
-/// the number of failures in a row before this one; `None` means: when the inputs change.
-///
-/// The provider's own wish (`Retry-After`) is a lower bound, never an upper one.
-pub fn next_look(
-    class: FailureClass,
-    failures: u32,
-    retry_after: Option<Duration>,
-    random: &mut fastrand::Rng,
-) -> Option<Duration> {
-    let ours = match class {
-        FailureClass::Throttled => THROTTLED.wait(failures, random),
-        FailureClass::Transient => TRANSIENT.wait(failures, random),
-        FailureClass::Contended | FailureClass::NotReadyYet => {
-            Duration::from_secs(random.u64(CONTENDED_SECONDS))
-        }
-        FailureClass::Denied
-        | FailureClass::Quota
-        | FailureClass::NoCredentials
-        | FailureClass::Bug => OPERATOR_LOOK,
-        // The next pass reads the world again: a missing or taken name is then part of its plan.
-        FailureClass::AlreadyExists | FailureClass::NotFound => TRANSIENT.wait(failures, random),
-        FailureClass::Rejected => return None,
-    };
-    Some(ours.max(retry_after.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -108,35 +73,5 @@ mod tests {
         };
         assert_eq!(waits(1), waits(1));
         assert_ne!(waits(1), waits(2));
-    }
-
-    #[test]
-    fn a_refused_parameter_waits_for_the_inputs_and_a_denial_for_an_operator() {
-        let mut random = fastrand::Rng::with_seed(1);
-        assert_eq!(
-            next_look(FailureClass::Rejected, 0, None, &mut random),
-            None
-        );
-        assert_eq!(
-            next_look(FailureClass::Denied, 9, None, &mut random),
-            Some(OPERATOR_LOOK)
-        );
-        let contended = next_look(FailureClass::Contended, 0, None, &mut random)
-            .expect("a contended call is tried again");
-        assert!((5..=15).contains(&contended.as_secs()));
-    }
-
-    #[test]
-    fn the_providers_wish_is_a_lower_bound() {
-        let mut random = fastrand::Rng::with_seed(1);
-        let wish = Duration::from_secs(90);
-        assert_eq!(
-            next_look(FailureClass::Throttled, 0, Some(wish), &mut random),
-            Some(wish)
-        );
-        assert_eq!(
-            next_look(FailureClass::Denied, 0, Some(wish), &mut random),
-            Some(OPERATOR_LOOK)
-        );
     }
 }

@@ -47,8 +47,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a caller does about a failed cloud call (AWS document 10.3). A class exists because a
-/// caller acts differently on it.
+/// What a caller does about a failed cloud call (AWS document 10.3, Azure document 10.3). A class
+/// exists because a caller acts differently on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum FailureClass {
     /// back off with full jitter; no failure count before 5 minutes.
@@ -65,6 +65,14 @@ pub enum FailureClass {
     Denied,
     /// a quota of our own call; look again every 5 minutes.
     Quota,
+    /// Azure document 10.3: a region or zone has no room for what was asked; nobody's mistake, so
+    /// it is tried again, ever more seldom.
+    Capacity,
+    /// Azure document 10.3: what was asked for can't be met together; looked at every half hour,
+    /// for a user must change it.
+    Constraint,
+    /// Azure document 10.3: an operator's lock holds the object; looked at every ten minutes.
+    Locked,
     /// the cloud refuses a parameter; nothing changes until the inputs do.
     Rejected,
     /// the cloud needs a moment (IAM propagation); 2 minutes, then `Rejected`/`Denied`.

@@ -75,6 +75,18 @@ pub const CONTENDED_SPREAD_SECONDS: u32 = 10;
 /// Wait where an operator must act: a missing right, a quota (AWS document, A-7, A-9).
 pub const OPERATOR_RETRY_SECONDS: u32 = 300;
 
+/// First wait while a region or zone has no room (Azure document 10.3): it doubles.
+pub const CAPACITY_FIRST_SECONDS: u32 = 300;
+
+/// Longest of these waits (Azure document 10.3).
+pub const CAPACITY_CAP_SECONDS: u32 = 1800;
+
+/// Wait where what was asked for can't be met together (Azure document 10.3).
+pub const CONSTRAINT_RETRY_SECONDS: u32 = 1800;
+
+/// Wait while a lock holds an object (Azure document 10.3).
+pub const LOCKED_RETRY_SECONDS: u32 = 600;
+
 /// Wait while the cloud needs a moment for what was just made.
 /// Ours: eight tries within the two minutes of AWS document A-11.
 pub const NOT_READY_RETRY_SECONDS: u32 = 15;

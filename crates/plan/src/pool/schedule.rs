@@ -1,5 +1,6 @@
 //! When: intervals with their jitter, retries after failures, and which refresh or drift check is
-//! due (captf document 2.6, 2.15, 6.1; AWS document 10.3). Time comes in; nothing here reads it.
+//! due (captf document 2.6, 2.15, 6.1; AWS and Azure documents, 10.3). Time comes in; nothing here
+//! reads it.
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
@@ -54,8 +55,15 @@ pub fn retry_seconds(failed: u32, limit: u32) -> u32 {
 /// the general one.
 pub fn failure_seconds(failure: &CloudFailure, failed: u32, limit: u32, uid: &str) -> u32 {
     let own = match failure.class {
-        FailureClass::Throttled => Some(backoff(1, failed)),
-        FailureClass::Transient => Some(backoff(2, failed)),
+        FailureClass::Throttled => Some(doubling(1, failed, limits::THROTTLE_CAP_SECONDS)),
+        FailureClass::Transient => Some(doubling(2, failed, limits::THROTTLE_CAP_SECONDS)),
+        FailureClass::Capacity => Some(doubling(
+            limits::CAPACITY_FIRST_SECONDS,
+            failed,
+            limits::CAPACITY_CAP_SECONDS,
+        )),
+        FailureClass::Constraint => Some(limits::CONSTRAINT_RETRY_SECONDS),
+        FailureClass::Locked => Some(limits::LOCKED_RETRY_SECONDS),
         FailureClass::Contended => Some(
             limits::CONTENDED_FIRST_SECONDS + spread(limits::CONTENDED_SPREAD_SECONDS, uid, failed),
         ),
@@ -77,13 +85,12 @@ pub fn failure_seconds(failure: &CloudFailure, failed: u32, limit: u32, uid: &st
     seconds.max(failure.retry_after_seconds.unwrap_or(0))
 }
 
-/// A doubling wait in seconds, capped at a minute.
-fn backoff(base: u32, failed: u32) -> u32 {
+/// A wait in seconds that doubles with each failure, up to a cap.
+fn doubling(first: u32, failed: u32, cap: u32) -> u32 {
     let doubled = 1_u32
         .checked_shl(failed.saturating_sub(1))
         .unwrap_or(u32::MAX);
-    base.saturating_mul(doubled)
-        .min(limits::THROTTLE_CAP_SECONDS)
+    first.saturating_mul(doubled).min(cap)
 }
 
 /// A figure from 0 to `most`, the same for one object and try.

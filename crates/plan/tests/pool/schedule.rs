@@ -103,6 +103,19 @@ fn an_error_class_with_its_own_interval_uses_it_and_counts() {
     }
 }
 
+/// Azure document 10.3.
+#[test]
+fn a_full_zone_is_asked_ever_more_seldom_and_a_lock_every_ten_minutes() {
+    let waits = |class| -> Vec<u32> {
+        (1..6)
+            .map(|failed| failure_seconds(&failure(class), failed, 3, "uid"))
+            .collect()
+    };
+    assert_eq!(waits(FailureClass::Capacity), [300, 600, 1200, 1800, 1800]);
+    assert_eq!(waits(FailureClass::Constraint), [1800; 5]);
+    assert_eq!(waits(FailureClass::Locked), [600; 5]);
+}
+
 #[test]
 fn general_retries_double_up_to_ten_minutes() {
     let waits: Vec<u32> = (1..8).map(|n| retry_seconds(n, 100)).collect();
