@@ -10,8 +10,11 @@ use remuda_aws::{AwsBackend, Options};
 use remuda_cloud::{Credentials, PoolBackend, PoolSession, backend::CredentialSource};
 use remuda_plan::{
     aws::observed,
-    driver::{Depth, Freshness, Handle, Observed},
-    pool::secret::Secret,
+    driver::{Handle, Observed},
+    pool::{
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
 use remuda_sim::aws::{
     AwsSim, DEMO_ACCESS_KEY_ID, DEMO_ACCOUNT, DEMO_REGION, DEMO_SECRET_ACCESS_KEY, InstanceState,
@@ -75,7 +78,9 @@ async fn observe_all(session: &Arc<dyn PoolSession>, handles: &[Handle]) -> usiz
         .await
         .into_iter()
         .map(|observed| {
-            let Observed::Aws(observed) = observed.expect("nothing fails in this world");
+            let Observed::Aws(observed) = observed.expect("nothing fails in this world") else {
+                panic!("an AWS pool");
+            };
             observed.members.known().map_or(0, Vec::len)
         })
         .sum()

@@ -20,9 +20,12 @@ use remuda_cloud::{
 };
 use remuda_plan::{
     aws::observed,
-    driver::{Depth, Driver, Freshness, Handle, Observed},
+    driver::{Driver, Handle, Observed},
     error::FailureClass,
-    pool::action::Action,
+    pool::{
+        action::Action,
+        read::{Depth, Freshness},
+    },
 };
 use tokio::time::Instant;
 use tower::{BoxError, Service};
@@ -236,7 +239,7 @@ impl PoolSession for Session {
         depth: Depth,
         freshness: Freshness,
     ) -> Result<Observed, CloudError> {
-        let handle = aws(handle);
+        let handle = aws(handle)?;
         let observed = self
             .region(&handle.region)
             .observe(handle, depth, freshness)
@@ -247,9 +250,10 @@ impl PoolSession for Session {
     async fn apply(&self, handle: &Handle, action: &Action) -> Result<Applied, CloudError> {
         match action {
             Action::Aws(action) => {
-                let handle = aws(handle);
+                let handle = aws(handle)?;
                 self.region(&handle.region).apply(handle, action).await
             }
+            Action::Azure(_) => Err(elsewhere("Action::Azure")),
             Action::Remember(_) => Err(errors::failure(
                 FailureClass::Bug,
                 "Remember",
@@ -260,10 +264,15 @@ impl PoolSession for Session {
     }
 }
 
-fn aws(handle: &Handle) -> &observed::Handle {
+fn aws(handle: &Handle) -> Result<&observed::Handle, CloudError> {
     match handle {
-        Handle::Aws(handle) => handle,
+        Handle::Aws(handle) => Ok(handle),
+        Handle::Azure(_) => Err(elsewhere("Handle::Azure")),
     }
+}
+
+fn elsewhere(what: &str) -> CloudError {
+    errors::failure(FailureClass::Bug, what, "belongs to another cloud").into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

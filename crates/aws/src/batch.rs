@@ -21,9 +21,12 @@ use std::{
 
 use remuda_cloud::CloudError;
 use remuda_plan::{
-    aws::observed::{Freshness, Group, Read},
+    aws::observed::Group,
     error::{CloudFailure, FailureClass},
-    pool::members::Member,
+    pool::{
+        members::Member,
+        read::{Freshness, Read},
+    },
 };
 use tokio::{sync::Notify, time::Instant};
 

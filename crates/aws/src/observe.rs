@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc, time::UNIX_EPOCH};
 
 use remuda_cloud::CloudError;
 use remuda_plan::{
-    aws::observed::{
-        Activity, Depth, Freshness, Group, Handle, Observed, PayloadHead, Policy, Read, Refresh,
-        Template,
-    },
+    aws::observed::{Activity, Group, Handle, Observed, PayloadHead, Policy, Refresh, Template},
     error::FailureClass,
-    pool::members::Member,
+    pool::{
+        members::Member,
+        read::{Depth, Freshness, Read},
+    },
 };
 
 use crate::{

@@ -4,8 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use remuda_plan::{
-    driver::{Depth, Driver, Freshness, Handle, Observed},
-    pool::{action::Action, secret::Secret},
+    driver::{Driver, Handle, Observed},
+    pool::{
+        action::Action,
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
 
 use crate::CloudError;
@@ -50,6 +54,16 @@ pub enum Applied {
     AlreadySo,
     /// Accepted, but it takes time: stop here and look again.
     Pending {
+        /// What is awaited, for people.
+        what: String,
+        /// When to look again.
+        look_again_seconds: u32,
+    },
+    /// Accepted as a long-running operation that the plan wrote down before: its address belongs
+    /// into the record. Stop here and look again.
+    Started {
+        /// Where the cloud tells how it goes; `None`: the object itself tells.
+        address: Option<String>,
         /// What is awaited, for people.
         what: String,
         /// When to look again.

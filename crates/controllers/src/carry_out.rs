@@ -19,8 +19,10 @@ pub(crate) struct Site<'a> {
     pub session: &'a dyn PoolSession,
     /// The pool in it.
     pub handle: &'a Handle,
-    /// The pool's record.
+    /// Where the pool's record is kept.
     pub records: &'a RecordStore<'a>,
+    /// The record the pass began with.
+    pub record: Option<&'a Record>,
 }
 
 /// Carries out `plan` and writes into `pass` how far it came.
@@ -77,12 +79,37 @@ async fn call(step: &Step, site: &Site<'_>, pass: &mut Pass) -> bool {
             look_again(pass, what, look_again_seconds);
             false
         }
+        Ok(Applied::Started {
+            address,
+            what,
+            look_again_seconds,
+        }) => {
+            pass.carried_out += 1;
+            if follow(address, site, pass).await {
+                look_again(pass, what, look_again_seconds);
+            }
+            false
+        }
         Err(error) => {
             tracing::warn!(object = %step.object, ?error.source, "{}", error.failure);
             pass.end = PassEnd::Failed(error.failure);
             false
         }
     }
+}
+
+/// Remembers where an accepted operation can be followed; `false`: the pass ends here. Should that
+/// fail, the cloud object itself tells how the operation goes.
+async fn follow(address: Option<String>, site: &Site<'_>, pass: &mut Pass) -> bool {
+    let Some(mut record) = pass.record.clone().or_else(|| site.record.cloned()) else {
+        return true;
+    };
+    record.driver.follow_operation(address);
+    record.revision += 1;
+    let carried_out = pass.carried_out;
+    let is_stored = remember(&record, site, pass).await;
+    pass.carried_out = carried_out;
+    is_stored
 }
 
 /// A call was accepted but takes time: the rest of the plan waits for the next pass.

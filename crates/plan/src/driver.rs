@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use crate::aws::observed::{Depth, Freshness};
 use crate::{
-    aws,
-    error::{CloudFailure, Refusal},
+    aws, azure,
+    error::{CloudFailure, FailureClass, Refusal},
     pool::{
         action::{Plan, PlanStop},
         inputs::{Inputs, UserVariables},
@@ -24,6 +23,8 @@ use crate::{
 pub enum Driver {
     /// `aws-machinepool`.
     Aws,
+    /// `azure-machinepool`.
+    Azure,
 }
 
 /// What should exist.
@@ -31,6 +32,18 @@ pub enum Driver {
 pub enum Desired {
     /// On AWS.
     Aws(Box<aws::desired::Desired>),
+    /// On Azure.
+    Azure(Box<azure::desired::Desired>),
+}
+
+impl Desired {
+    /// Labels left out of the kubelet's registration, sorted.
+    pub fn dropped_node_labels(&self) -> &[String] {
+        match self {
+            Self::Aws(desired) => &desired.dropped_node_labels,
+            Self::Azure(desired) => &desired.dropped_node_labels,
+        }
+    }
 }
 
 /// What to look at.
@@ -38,6 +51,8 @@ pub enum Desired {
 pub enum Handle {
     /// On AWS.
     Aws(aws::observed::Handle),
+    /// On Azure.
+    Azure(azure::observed::Handle),
 }
 
 /// What does exist.
@@ -45,6 +60,8 @@ pub enum Handle {
 pub enum Observed {
     /// On AWS.
     Aws(Box<aws::observed::Observed>),
+    /// On Azure.
+    Azure(Box<azure::observed::Observed>),
 }
 
 /// What a driver needs to know of a pool besides its inputs. Survives without valid inputs, so
@@ -70,6 +87,14 @@ pub struct PoolContext<'a> {
 }
 
 impl Driver {
+    /// The cloud, in one word: `aws`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aws => "aws",
+            Self::Azure => "azure",
+        }
+    }
+
     /// The driver an image names: the last path segment of its repository decides.
     ///
     /// # Errors
@@ -85,6 +110,7 @@ impl Driver {
     pub fn check_variables(self, variables: &UserVariables) -> Result<(), Vec<Refusal>> {
         match self {
             Self::Aws => aws::vars::resolve(variables).map(drop),
+            Self::Azure => azure::vars::resolve(variables).map(drop),
         }
     }
 
@@ -101,6 +127,8 @@ impl Driver {
         match self {
             Self::Aws => aws::desired::desired(inputs, variables, context)
                 .map(|desired| Desired::Aws(Box::new(desired))),
+            Self::Azure => azure::desired::desired(inputs, variables, context)
+                .map(|desired| Desired::Azure(Box::new(desired))),
         }
     }
 
@@ -108,6 +136,7 @@ impl Driver {
     pub fn handle(desired: &Desired, context: &PoolContext<'_>) -> Handle {
         match desired {
             Desired::Aws(desired) => Handle::Aws(aws::handle::of_desired(desired, context)),
+            Desired::Azure(desired) => Handle::Azure(azure::handle::of_desired(desired, context)),
         }
     }
 
@@ -115,6 +144,7 @@ impl Driver {
     pub fn handle_from_record(self, context: &PoolContext<'_>) -> Option<Handle> {
         match self {
             Self::Aws => aws::handle::of_record(context).map(Handle::Aws),
+            Self::Azure => azure::handle::of_record(context).map(Handle::Azure),
         }
     }
 
@@ -127,8 +157,17 @@ impl Driver {
         observed: &Observed,
         context: &PoolContext<'_>,
     ) -> Result<Plan, PlanStop> {
-        let (Desired::Aws(desired), Observed::Aws(observed)) = (desired, observed);
-        aws::diff::diff(desired, observed, context)
+        match (desired, observed) {
+            (Desired::Aws(desired), Observed::Aws(observed)) => {
+                aws::diff::diff(desired, observed, context)
+            }
+            (Desired::Azure(desired), Observed::Azure(observed)) => {
+                azure::diff::diff(desired, observed, context)
+            }
+            (Desired::Aws(_), Observed::Azure(_)) | (Desired::Azure(_), Observed::Aws(_)) => {
+                Err(PlanStop::Unreadable(mixed_up()))
+            }
+        }
     }
 
     /// The steps from what is to nothing.
@@ -141,8 +180,15 @@ impl Driver {
         observed: &Observed,
         context: &PoolContext<'_>,
     ) -> Result<Plan, PlanStop> {
-        let (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) = (self, handle, observed);
-        aws::teardown::teardown(handle, observed, context)
+        match (self, handle, observed) {
+            (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) => {
+                aws::teardown::teardown(handle, observed, context)
+            }
+            (Self::Azure, Handle::Azure(handle), Observed::Azure(observed)) => {
+                azure::teardown::teardown(handle, observed, context)
+            }
+            (Self::Aws | Self::Azure, _, _) => Err(PlanStop::Unreadable(mixed_up())),
+        }
     }
 
     /// What the pool publishes, computed from one observation; `Err` when a read it needs failed
@@ -158,14 +204,16 @@ impl Driver {
         input_replicas: Option<i64>,
         context: &PoolContext<'_>,
     ) -> Result<Outputs, CloudFailure> {
-        let (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) = (self, handle, observed);
-        aws::outputs::outputs(
-            handle,
-            observed,
-            dropped_node_labels,
-            input_replicas,
-            context,
-        )
+        let dropped = dropped_node_labels;
+        match (self, handle, observed) {
+            (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) => {
+                aws::outputs::outputs(handle, observed, dropped, input_replicas, context)
+            }
+            (Self::Azure, Handle::Azure(handle), Observed::Azure(observed)) => {
+                azure::outputs::outputs(handle, observed, dropped, context)
+            }
+            (Self::Aws | Self::Azure, _, _) => Err(mixed_up()),
+        }
     }
 
     /// Failures that the cloud reports and no call returned: events, nothing else. Each is told
@@ -173,6 +221,37 @@ impl Driver {
     pub fn notices(observed: &Observed) -> Vec<Notice> {
         match observed {
             Observed::Aws(observed) => aws::notices::notices(observed),
+            Observed::Azure(observed) => azure::notices::notices(observed),
         }
+    }
+
+    /// Whose cloud objects stand where a lost record's would: what it may be rebuilt from. `None`:
+    /// the read failed, which is no answer.
+    pub fn traces(observed: &Observed, context: &PoolContext<'_>) -> Option<Traces> {
+        match observed {
+            Observed::Aws(observed) => aws::ownership::traces(observed, context),
+            Observed::Azure(observed) => azure::ownership::traces(observed, context),
+        }
+    }
+}
+
+/// What a look for a pool without a record found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traces {
+    /// Nothing.
+    None,
+    /// A group of this pool.
+    Ours,
+    /// The expected name, on something else.
+    Foreign,
+}
+
+fn mixed_up() -> CloudFailure {
+    CloudFailure {
+        class: FailureClass::Bug,
+        call: "driver".to_owned(),
+        code: String::new(),
+        message: "a pool's parts belong to different clouds".to_owned(),
+        retry_after_seconds: None,
     }
 }

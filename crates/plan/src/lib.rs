@@ -11,6 +11,7 @@
 //! whose order could reach an output.
 
 pub mod aws;
+pub mod azure;
 pub mod driver;
 pub mod error;
 pub mod limits;

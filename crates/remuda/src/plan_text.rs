@@ -49,8 +49,12 @@ pub(crate) fn render(pool: &str, plan: &Plan) -> String {
             line(&mut text, &format!("       {}", field(change, widest)));
         }
     }
-    if let Outlook::LookAgain { what, .. } = &plan.outlook {
-        line(&mut text, &format!("\n  then waits for {what}"));
+    match &plan.outlook {
+        Outlook::LookAgain { what, .. } => {
+            line(&mut text, &format!("\n  then waits for {what}"));
+        }
+        Outlook::Failed(failure) => line(&mut text, &format!("\n  what ran has failed: {failure}")),
+        Outlook::Settled => {}
     }
     text
 }

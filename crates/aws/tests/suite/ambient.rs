@@ -8,9 +8,12 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use remuda_aws::{AwsBackend, Options};
 use remuda_cloud::{Credentials, PoolBackend, backend::CredentialSource};
 use remuda_plan::{
-    driver::{Depth, Freshness, Observed},
+    driver::Observed,
     error::FailureClass,
-    pool::secret::Secret,
+    pool::{
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
 use remuda_sim::aws::DEMO_ACCOUNT;
 
@@ -81,7 +84,10 @@ async fn an_allowed_web_identity_signs_the_calls() {
     let Observed::Aws(observed) = session
         .observe(&handle, Depth::Members, Freshness::Fresh)
         .await
-        .unwrap();
+        .unwrap()
+    else {
+        panic!("an AWS pool");
+    };
     assert!(
         observed.group.known().unwrap().is_some(),
         "{:?}",

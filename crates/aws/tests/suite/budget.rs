@@ -5,8 +5,9 @@ use std::time::Duration;
 use remuda_aws::Options;
 use remuda_plan::{
     aws::observed,
-    driver::{Depth, Freshness, Handle, Observed},
+    driver::{Handle, Observed},
     error::FailureClass,
+    pool::read::{Depth, Freshness},
 };
 use remuda_sim::{
     Effect, Fault, Outcome,
@@ -97,6 +98,7 @@ async fn observe_all(
         .into_iter()
         .map(|observed| match observed.unwrap() {
             Observed::Aws(observed) => *observed,
+            Observed::Azure(_) => panic!("an AWS pool"),
         })
         .collect()
 }
@@ -405,7 +407,9 @@ async fn writes_keep_to_their_ceiling() {
     let session = world.session().await;
     let started = Instant::now();
     let updates = handles.iter().map(|handle| {
-        let Handle::Aws(aws) = handle;
+        let Handle::Aws(aws) = handle else {
+            panic!("an AWS pool");
+        };
         let update = remuda_plan::aws::action::GroupUpdate {
             group: aws.group_name.clone(),
             max_size: Some(50),

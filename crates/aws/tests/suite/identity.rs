@@ -6,9 +6,11 @@ use std::{collections::BTreeMap, time::Duration};
 use remuda_aws::{AwsBackend, Options};
 use remuda_cloud::{Credentials, PoolBackend, backend::CredentialSource};
 use remuda_plan::{
-    driver::{Depth, Freshness},
     error::FailureClass,
-    pool::secret::Secret,
+    pool::{
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
 use remuda_sim::{
     Fault,
@@ -104,7 +106,10 @@ async fn an_expired_credential_is_renewed_once() {
     let remuda_plan::driver::Observed::Aws(observed) = session
         .observe(&handle, Depth::Members, Freshness::Fresh)
         .await
-        .unwrap();
+        .unwrap()
+    else {
+        panic!("an AWS pool");
+    };
     assert!(observed.group.known().unwrap().is_some());
     assert_eq!(world.sim().journal().count("sts", "AssumeRole"), 2);
 }

@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 
 use remuda_cloud::{Credentials, PoolSession, backend::CredentialSource};
 use remuda_plan::{
-    driver::{Depth, Desired, Driver, Freshness, Handle, Observed},
+    driver::{Desired, Driver, Handle, Observed},
     error::{CloudFailure, FailureClass},
     pool::{
         action::{Effect, Plan, PlanStop},
         gate::{Gate, Goal, Next, confirm_recovery},
+        read::{Depth, Freshness},
     },
     status::{
         pass::{Pass, PassEnd},
@@ -91,6 +92,7 @@ async fn operate(
                 session,
                 handle: &handle,
                 records,
+                record: goal.record.as_ref(),
             };
             carry_out(plan, &site, pass).await;
             pool.after(session, observed, changes, pass).await

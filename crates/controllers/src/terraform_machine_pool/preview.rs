@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 use remuda_plan::{
-    driver::{Depth, Freshness},
     pool::{
         action::Plan,
         gate::{Findings, Gate, Next, Release, gate, owner_reference},
         objects::{Metadata, OwnerReference, PoolObject},
+        read::{Depth, Freshness},
         world::{Lookup, Memory, RecordRead, World},
     },
     status::{pass::PassEnd, wire::Operation},

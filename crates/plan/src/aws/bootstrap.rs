@@ -6,13 +6,16 @@
 
 use serde_json::json;
 
+use crate::pool::boothook::{LABELS, quoted};
+
 /// The cloud-config stub's text; `@…@` marks what is filled in.
 const STUB: &str = include_str!("boothook.sh");
 
 /// A cloud-init boothook: registers node labels on every boot, and installs the payload once.
 /// `label_string` is `k=v,k2=v2`, empty without labels.
 pub fn boothook(region: &str, bucket: &str, key: &str, label_string: &str) -> String {
-    STUB.replace("@region@", &quoted(region))
+    STUB.replace("@label_functions@\n", LABELS)
+        .replace("@region@", &quoted(region))
         .replace("@object@", &quoted(&object(bucket, key)))
         .replace("@node_labels@", &quoted(label_string))
 }
@@ -30,10 +33,4 @@ pub fn ignition(bucket: &str, key: &str) -> String {
 
 fn object(bucket: &str, key: &str) -> String {
     format!("s3://{bucket}/{key}")
-}
-
-/// A word of POSIX sh. The inputs are checked before, so that a quote never occurs; should one
-/// occur all the same, it stays text.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

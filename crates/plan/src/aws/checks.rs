@@ -6,85 +6,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     bootstrap,
     desired::{ChosenZones, subnets_of},
-    exports::{self, Exports},
+    exports::Exports,
     limits, names,
     remembered::aws_record,
-    vars::Vars,
 };
 use crate::{
     driver::PoolContext,
     error::Refusal,
     pool::{
-        capacity,
+        checks::Codes,
         inputs::Inputs,
-        labels::{self, Filtered},
+        labels::Filtered,
         payload::{self, Format, Payload},
         zones,
     },
 };
 
-/// The contract this driver implements.
-const CONTRACT: &str = "v1alpha1";
-
-/// The contract inputs by themselves: V-1, V-5, V-7, V-8, V-9.
-pub(super) fn check_inputs(inputs: &Inputs) -> Vec<Refusal> {
-    let mut refusals = Vec::new();
-    if inputs.captf_contract != CONTRACT {
-        refusals.push(Refusal::new(
-            "V-1",
-            "captf_contract",
-            format!(
-                "is `{}`; this pool type implements `{CONTRACT}`",
-                inputs.captf_contract
-            ),
-        ));
-    }
-    if inputs.replicas < 0 {
-        refusals.push(Refusal::new(
-            "V-5",
-            "replicas",
-            format!(
-                "is {}; it must be a whole number of at least 0",
-                inputs.replicas
-            ),
-        ));
-    }
-    if Format::parse(&inputs.bootstrap_format).is_none() {
-        refusals.push(Refusal::new(
-            "V-7",
-            "bootstrap_format",
-            format!(
-                "is `{}`; it must be {}",
-                inputs.bootstrap_format,
-                Format::NAMES
-            ),
-        ));
-    }
-    refusals.extend(
-        inputs
-            .node_labels
-            .iter()
-            .filter(|(key, value)| !labels::is_valid(key, value))
-            .map(|(key, value)| {
-                Refusal::new(
-                    "V-8",
-                    "node_labels",
-                    format!("{key:?} = {value:?} is not a label: {}", labels::RULE),
-                )
-            }),
-    );
-    if inputs.autoscaling.enabled && !capacity::is_ordered(inputs.autoscaling) {
-        refusals.push(Refusal::new(
-            "V-9",
-            "autoscaling",
-            format!(
-                "min {} and max {} must satisfy 0 <= min <= max",
-                inputs.autoscaling.min, inputs.autoscaling.max
-            ),
-        ));
-    }
-    refusals
-}
+/// Codes of the checks that every cloud makes.
+pub(super) const CODES: Codes = Codes {
+    contract: "V-1",
+    replicas: "V-5",
+    format: "V-7",
+    labels: "V-8",
+    autoscaling: "V-9",
+    ignition_labels: "R-4",
+    ignition_gzip: "R-5",
+    most: None,
+};
 
 /// V-6.
 pub(super) fn decoded_payload(inputs: &Inputs, refusals: &mut Vec<Refusal>) -> Option<Payload> {
@@ -119,64 +67,6 @@ pub(super) fn check_cloud_config(
                  key format",
             ),
         );
-    }
-}
-
-/// What Ignition cannot do: R-4, R-5.
-pub(super) fn check_ignition(
-    format: Option<Format>,
-    labels: &Filtered,
-    payload: Option<&Payload>,
-    refusals: &mut Vec<Refusal>,
-) {
-    if format != Some(Format::Ignition) {
-        return;
-    }
-    if !labels.kept.is_empty() {
-        let keys: Vec<&str> = labels.kept.keys().map(String::as_str).collect();
-        refusals.push(
-            Refusal::new(
-                "R-4",
-                "node_labels",
-                format!("Ignition cannot carry node labels: {}", keys.join(", ")),
-            )
-            .with_remedy("remove the labels, or use the bootstrap format cloud-config"),
-        );
-    }
-    if payload.is_some_and(|payload| payload.gzip) {
-        refusals.push(
-            Refusal::new(
-                "R-5",
-                "bootstrap_data",
-                "is gzip, and Ignition cannot fetch a compressed configuration from S3",
-            )
-            .with_remedy("turn off gzip in the bootstrap provider"),
-        );
-    }
-}
-
-/// V-4, R-1, R-2. Reads the exports, unless the input that would hold them is itself bad.
-pub(super) fn read_exports(
-    inputs: &Inputs,
-    vars: Option<&Vars>,
-    refusals: &mut Vec<Refusal>,
-) -> Option<Exports> {
-    let outputs = &inputs.captf_cluster_outputs;
-    if let Err(refusal) = exports::check_schema(outputs) {
-        refusals.push(refusal);
-        return None;
-    }
-    let external = match vars {
-        Some(vars) => vars.external_cluster_exports.as_ref(),
-        None if exports::is_externally_managed(outputs) => return None,
-        None => None,
-    };
-    match exports::read(outputs, external) {
-        Ok(exports) => Some(exports),
-        Err(refusal) => {
-            refusals.push(refusal);
-            None
-        }
     }
 }
 

@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::{
     checks::{
-        check_cloud_config, check_ignition, check_inputs, check_region, choose_zones,
-        decoded_payload, no_image, read_exports, rendered,
+        CODES, check_cloud_config, check_region, choose_zones, decoded_payload, no_image, rendered,
     },
-    exports::Exports,
+    exports::{self, Exports},
     image, names, tags,
     vars::{self, Vars},
 };
@@ -18,6 +17,7 @@ use crate::{
     error::Refusal,
     pool::{
         capacity,
+        checks::{contract_inputs, ignition, kept},
         inputs::{Inputs, UserVariables},
         labels,
         payload::{Format, Payload},
@@ -161,15 +161,23 @@ pub fn desired(
     variables: &UserVariables,
     context: &PoolContext<'_>,
 ) -> Result<Desired, Vec<Refusal>> {
-    let mut refusals = check_inputs(inputs);
+    let mut refusals = contract_inputs(inputs, &CODES);
     let vars = kept(vars::resolve(variables), &mut refusals);
     let payload = decoded_payload(inputs, &mut refusals);
     let format = Format::parse(&inputs.bootstrap_format);
     let labels = labels::filter(&inputs.node_labels);
     check_cloud_config(format, payload.as_ref(), &mut refusals);
-    check_ignition(format, &labels, payload.as_ref(), &mut refusals);
+    if format == Some(Format::Ignition) {
+        let is_gzip = payload.as_ref().is_some_and(|payload| payload.gzip);
+        refusals.extend(ignition(&labels, is_gzip, &CODES));
+    }
 
-    let exports = read_exports(inputs, vars.as_ref(), &mut refusals);
+    let exports = exports::SCHEMA.gather(
+        &inputs.captf_cluster_outputs,
+        vars.as_ref().map(|v| v.external_cluster_exports.as_ref()),
+        exports::complete,
+        &mut refusals,
+    );
     let zones = exports
         .as_ref()
         .and_then(|exports| choose_zones(inputs, exports, context, &mut refusals));
@@ -335,14 +343,4 @@ pub fn subnets_of(
         .filter(|subnet| !subnet.is_empty())
         .cloned()
         .collect()
-}
-
-fn kept<T>(result: Result<T, Vec<Refusal>>, refusals: &mut Vec<Refusal>) -> Option<T> {
-    match result {
-        Ok(value) => Some(value),
-        Err(found) => {
-            refusals.extend(found);
-            None
-        }
-    }
 }

@@ -14,15 +14,17 @@ use super::{
     observed::{Group, Observed},
     remembered::{Origin, aws_record, places, remembered},
     roll::{self, Roll},
-    scene::{Scene, Target, look, need, preconditions},
-    steps::{Call, Steps, field},
+    scene::{Scene, Target, look, preconditions},
+    steps::{self, Steps},
     tagging, template,
 };
 use crate::{
     driver::PoolContext,
     pool::{
         action::{ChangeKind, Effect, Plan, PlanStop},
+        read::need,
         record::{AwsRecord, PayloadPlace},
+        steps::{Call, field},
     },
 };
 
@@ -43,7 +45,7 @@ pub fn diff(
 
     let names: BTreeSet<&str> = all_templates.keys().map(String::as_str).collect();
     let stored = aws_record(context);
-    let mut steps = Steps::new(context, stored, remembered.record, &names);
+    let mut steps = steps::begin(context, stored, remembered.record, &names);
     if let Some(group) = group.filter(|group| group.status.is_some()) {
         steps.wait(
             format!("the deletion of group {} to end", group.name),

@@ -7,10 +7,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::error::Refusal;
+use crate::pool::exports::{Schema, text};
 
 /// The only schema this driver reads.
-pub const SCHEMA: &str = "captf.io/aws-cluster/v1";
+pub(super) const SCHEMA: Schema = Schema {
+    name: "captf.io/aws-cluster/v1",
+    wrong: "V-4",
+    wrong_remedy: "use an AWS pool in a cluster made by the AWS cluster module",
+    none: "R-1",
+    incomplete: "R-2",
+};
 
 /// What a pool uses of its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,90 +35,13 @@ pub struct Exports {
     pub bootstrap_bucket: String,
 }
 
-/// Which input the exports come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Cluster,
-    External,
-}
-
-impl Source {
-    fn input(self) -> &'static str {
-        match self {
-            Self::Cluster => "captf_cluster_outputs",
-            Self::External => "external_cluster_exports",
-        }
-    }
-}
-
 /// Whether a value says it follows our schema.
 pub fn has_schema(value: &Value) -> bool {
-    value.get("schema").and_then(Value::as_str) == Some(SCHEMA)
-}
-
-/// Whether the cluster is externally managed: its outputs are `{}` or null.
-pub fn is_externally_managed(cluster_outputs: &Value) -> bool {
-    match cluster_outputs {
-        Value::Null => true,
-        Value::Object(fields) => fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
-    }
-}
-
-/// Checks the schema of `captf_cluster_outputs`.
-///
-/// # Errors
-/// `V-4` when the cluster runs another module.
-pub fn check_schema(cluster_outputs: &Value) -> Result<(), Refusal> {
-    if is_externally_managed(cluster_outputs) || has_schema(cluster_outputs) {
-        return Ok(());
-    }
-    let found = match cluster_outputs.get("schema") {
-        Some(Value::String(schema)) => format!("schema `{schema}`"),
-        Some(_) | None => "no schema".to_owned(),
-    };
-    Err(Refusal::new(
-        "V-4",
-        "captf_cluster_outputs",
-        format!(
-            "has {found}, expected `{SCHEMA}`: the cluster runs another module or an incompatible version of it"
-        ),
-    )
-    .with_remedy("use an AWS pool in a cluster made by the AWS cluster module"))
-}
-
-/// The exports a pool uses. `external` is the variable `external_cluster_exports`; it counts only
-/// for an externally managed cluster.
-///
-/// # Errors
-/// `R-1` when there are none, `R-2` listing what is missing.
-pub fn read(cluster_outputs: &Value, external: Option<&Value>) -> Result<Exports, Refusal> {
-    let (source, value) = if is_externally_managed(cluster_outputs) {
-        let external = external.ok_or_else(|| {
-            Refusal::new(
-                "R-1",
-                "external_cluster_exports",
-                "the cluster is externally managed and exports nothing",
-            )
-            .with_remedy("set the variable external_cluster_exports to the cluster's exports")
-        })?;
-        (Source::External, external)
-    } else {
-        (Source::Cluster, cluster_outputs)
-    };
-    complete(value).map_err(|missing| {
-        let input = source.input();
-        Refusal::new(
-            "R-2",
-            input,
-            format!("the cluster's exports lack {}", missing.join(", ")),
-        )
-        .with_remedy(format!("{input} must hold them"))
-    })
+    SCHEMA.is_of(value)
 }
 
 /// All fields, or the names of the missing ones in ascending byte order.
-fn complete(value: &Value) -> Result<Exports, Vec<&'static str>> {
+pub(super) fn complete(value: &Value) -> Result<Exports, Vec<&'static str>> {
     let bucket = text(value.get("bootstrap_bucket"));
     let zones = zone_subnets(value.get("failure_domains"));
     let profile = text(value.pointer("/instance_profiles/worker"));
@@ -153,17 +82,6 @@ fn complete(value: &Value) -> Result<Exports, Vec<&'static str>> {
         }),
         _ => Err(missing),
     }
-}
-
-/// A scalar as text; null, absent, empty and compound values are missing.
-fn text(value: Option<&Value>) -> Option<String> {
-    let text = match value? {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => return None,
-    };
-    (!text.is_empty()).then_some(text)
 }
 
 /// A list of texts, none of them missing; an empty list is missing.

@@ -9,9 +9,12 @@ use super::{
     desired::GroupSpec,
     limits, names,
     observed::{Group, Policy},
-    steps::{Call, Steps, arrow, field},
+    steps::Steps,
 };
-use crate::pool::action::{ChangeKind, Effect, FieldChange};
+use crate::pool::{
+    action::{ChangeKind, Effect, FieldChange},
+    steps::{Call, arrow, field},
+};
 
 /// Health check type of every group.
 const HEALTH_CHECK: &str = "EC2";

@@ -6,6 +6,7 @@ use super::{
     desired::{ImageChoice, ImageQuery},
     vars::MachineImage,
 };
+use crate::pool::inputs::stripped_version;
 
 /// An image as `DescribeImages` lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,18 +34,10 @@ pub fn wanted(image: &MachineImage, kubernetes_version: Option<&str>) -> Option<
 /// The EC2 name filter: `{semver}` is the stripped version, `{version}` the same after a `v`;
 /// everything else, EC2's own wildcards included, stays.
 pub fn name_filter(name_format: &str, kubernetes_version: &str) -> String {
-    let semver = stripped(kubernetes_version);
+    let semver = stripped_version(kubernetes_version);
     name_format
         .replace("{semver}", semver)
         .replace("{version}", &format!("v{semver}"))
-}
-
-/// The version without a distribution's suffix and without its `v`: `v1.35.0+rke2r2` is `1.35.0`.
-pub fn stripped(kubernetes_version: &str) -> &str {
-    let version = kubernetes_version
-        .split_once('+')
-        .map_or(kubernetes_version, |(version, _)| version);
-    version.strip_prefix('v').unwrap_or(version)
 }
 
 /// The newest image; of equally old ones the highest id, so that the choice is stable. A date that

@@ -1,32 +1,11 @@
-//! What does exist on AWS. `Known` or `Unknown`, never a guess: a failed read is not absence.
+//! What does exist on AWS.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::desired::{ImageQuery, TemplateData};
-use crate::{error::CloudFailure, pool::members::Member};
-
-/// The answer of a read, or why there is none.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum Read<T> {
-    /// The read succeeded, all pages of it.
-    Known(T),
-    /// The read failed.
-    Unknown(CloudFailure),
-    /// The read was not asked for at this depth.
-    NotAsked,
-}
-
-impl<T> Read<T> {
-    /// The value, if the read succeeded.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            Self::Known(value) => Some(value),
-            Self::Unknown(_) | Self::NotAsked => None,
-        }
-    }
-}
+use crate::pool::{members::Member, read::Read};
 
 /// What to look at; built from `Desired` or, for deletion and refreshes, from the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,29 +22,6 @@ pub struct Handle {
     pub old_payload: Option<(String, String)>,
     /// Image to look up.
     pub image: Option<ImageQuery>,
-}
-
-/// How much to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Depth {
-    /// Group and members, from the sweep: a refresh.
-    Members,
-    /// Everything owned: an apply, drift check or destroy.
-    Full,
-}
-
-/// How old an answer of the sweep may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Freshness {
-    /// Up to 30 s.
-    Steady,
-    /// Up to 10 s: something converges.
-    Converging,
-    /// The group changed since it was last read, as its Nodes tell: read it soon, together with
-    /// others that changed.
-    Changed,
-    /// Read now: the answer decides on removing a machine or emptying a list.
-    Fresh,
 }
 
 /// Everything observed of one pool.

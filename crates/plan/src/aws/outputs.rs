@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use super::{
     observed::{Group, Handle, Observed},
     remembered::aws_record,
-    scene::need,
 };
 use crate::{
     driver::PoolContext,
     error::CloudFailure,
     pool::{
-        action::PlanStop,
         health::{self, Health, NO_MEMBERS, SCALING_IN_PROGRESS, Scene, Verdict, is_complete},
         members::{Member, MemberState},
         outputs::Outputs,
@@ -48,8 +46,8 @@ pub fn outputs(
     input_replicas: Option<i64>,
     context: &PoolContext<'_>,
 ) -> Result<Outputs, CloudFailure> {
-    let group = known(need(&observed.group, "group"))?.as_ref();
-    let members = known(need(&observed.members, "members"))?;
+    let group = observed.group.needed("group")?.as_ref();
+    let members = observed.members.needed("members")?;
     let record = aws_record(context);
     // A group on its way out shows sizes of zero that nobody asked for: it counts as gone.
     let serving = group.filter(|group| group.status.is_none());
@@ -77,15 +75,6 @@ pub fn outputs(
         verdict(&handle.group_name, serving, members),
         extra,
     ))
-}
-
-fn known<T>(read: Result<T, PlanStop>) -> Result<T, CloudFailure> {
-    read.map_err(|stop| match stop {
-        PlanStop::Unreadable(failure) => failure,
-        PlanStop::Refused(refusals) => {
-            unreachable!("reading refuses nothing, got {refusals:?}")
-        }
-    })
 }
 
 /// The current template's id: the group's, else the recorded one's; `None` when nothing says, and

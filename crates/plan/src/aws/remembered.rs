@@ -35,7 +35,7 @@ pub struct Remembered {
 pub fn aws_record<'a>(context: &PoolContext<'a>) -> Option<&'a AwsRecord> {
     match &context.record?.driver {
         DriverRecord::Aws(record) => Some(record),
-        DriverRecord::None => None,
+        DriverRecord::None | DriverRecord::Azure(_) => None,
     }
 }
 

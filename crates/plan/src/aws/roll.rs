@@ -17,15 +17,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    action::Action,
-    limits,
-    observed::Refresh,
-    steps::{Call, Steps, arrow, field},
-};
+use super::{action::Action, limits, observed::Refresh, steps::Steps};
 use crate::pool::{
     action::{ChangeKind, Effect, FieldChange},
     record::{AwsRecord, PendingRoll, RollKey},
+    steps::{Call, arrow, field},
 };
 
 /// What a pass does about rolling.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     desired::{Desired, ImageChoice, TemplateData, subnets_of},
     group, limits, names,
-    observed::{Group, Observed, PayloadHead, Policy, Read, Refresh, Template},
-    ownership::{self, Ownership},
+    observed::{Group, Observed, PayloadHead, Policy, Refresh, Template},
+    ownership,
     remembered::{Remembered, aws_record},
     roll::{self, Roll, Standing},
     steps::Steps,
@@ -14,31 +14,15 @@ use super::{
 };
 use crate::{
     driver::PoolContext,
-    error::{CloudFailure, FailureClass, Refusal},
+    error::Refusal,
     pool::{
         action::PlanStop,
+        ownership::{Ownership, told},
+        read::{Read, need},
         record::{AwsRecord, PendingRoll},
         zones,
     },
 };
-
-/// The value of a read that a plan needs.
-///
-/// # Errors
-/// The failed read; a read that was not asked for is a fault of ours.
-pub(super) fn need<'a, T>(read: &'a Read<T>, what: &str) -> Result<&'a T, PlanStop> {
-    match read {
-        Read::Known(value) => Ok(value),
-        Read::Unknown(failure) => Err(PlanStop::Unreadable(failure.clone())),
-        Read::NotAsked => Err(PlanStop::Unreadable(CloudFailure {
-            class: FailureClass::Bug,
-            call: format!("observe {what}"),
-            code: String::new(),
-            message: format!("a plan needs the {what}, and they were not read"),
-            retry_after_seconds: None,
-        })),
-    }
-}
 
 /// What a plan looks at: the reads it needs, all of them known.
 pub(super) struct Scene<'a> {
@@ -98,16 +82,12 @@ pub(super) fn preconditions(
 }
 
 fn taken(group: &Group, found: &BTreeMap<String, String>) -> Refusal {
-    let found: Vec<String> = found
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     Refusal::new(
         "R-9",
         group::object(&group.name),
         format!(
             "the group exists and is not this pool's; its tags say {}",
-            found.join(", ")
+            told(found)
         ),
     )
     .with_remedy("delete or rename what owns it, or rename the MachinePool")

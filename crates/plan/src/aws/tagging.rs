@@ -12,10 +12,13 @@ use super::{
     desired::GroupSpec,
     group,
     observed::{Group, Template},
-    steps::{Call, Steps, field},
+    steps::Steps,
     tags, template,
 };
-use crate::pool::action::{ChangeKind, FieldChange};
+use crate::pool::{
+    action::{ChangeKind, FieldChange},
+    steps::{Call, field},
+};
 
 /// Tag keys that an earlier apply set, as its launch template tells.
 pub fn formerly_set(template: Option<&Template>) -> BTreeSet<String> {

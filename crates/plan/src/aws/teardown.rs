@@ -10,19 +10,21 @@ use serde_json::json;
 use super::{
     action::{Action, GroupUpdate},
     group, limits,
-    observed::{Group, Handle, Observed, Read, Template},
-    ownership::{self, Ownership},
+    observed::{Group, Handle, Observed, Template},
+    ownership,
     remembered::aws_record,
     roll,
-    scene::need,
-    steps::{Call, Steps, field},
+    steps::{self, Steps},
     template,
 };
 use crate::{
     driver::PoolContext,
     pool::{
         action::{ChangeKind, Effect, Plan, PlanStop},
+        ownership::Ownership,
+        read::{Read, need},
         record::AwsRecord,
+        steps::{Call, field},
     },
 };
 
@@ -39,7 +41,7 @@ pub fn teardown(
     let record = stored.cloned().unwrap_or_default();
     let found = need(&observed.group, "group")?.as_ref();
     let ours = found.filter(|group| ownership::of_group(group, stored, context) == Ownership::Ours);
-    let mut steps = Steps::new(context, stored, record.clone(), &BTreeSet::new());
+    let mut steps = steps::begin(context, stored, record.clone(), &BTreeSet::new());
     if let Some(group) = ours {
         drain(&mut steps, observed, group);
         return Ok(steps.into_plan());

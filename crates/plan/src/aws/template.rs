@@ -7,12 +7,13 @@ use super::{
     desired::{Desired, TemplateData},
     names,
     observed::Template,
-    steps::{Call, Steps, field},
+    steps::Steps,
 };
 use crate::pool::{
     action::{ChangeKind, Effect, FieldChange},
     payload::sha256_hex,
     record::RollKey,
+    steps::{Call, field},
 };
 
 /// Digest of template data, for the record.

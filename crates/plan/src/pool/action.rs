@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::record::Record;
-use crate::aws;
+use crate::{aws, azure, error::CloudFailure};
 
 /// One step of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,6 +64,9 @@ pub enum Outlook {
         /// When to look again.
         after_seconds: u32,
     },
+    /// An operation that an earlier pass started came to a bad end. The steps before put the record
+    /// right; the pass fails with this.
+    Failed(CloudFailure),
 }
 
 /// Why no plan can be made.
@@ -72,7 +75,7 @@ pub enum PlanStop {
     /// The user must act; all refusals, sorted.
     Refused(Vec<crate::error::Refusal>),
     /// A read that the plan needs failed; nothing is guessed.
-    Unreadable(crate::error::CloudFailure),
+    Unreadable(CloudFailure),
 }
 
 /// What is done in one step.
@@ -86,6 +89,20 @@ pub enum Action {
     Remember(Box<Record>),
     /// One AWS call.
     Aws(aws::action::Action),
+    /// One ARM call.
+    Azure(azure::action::Action),
+}
+
+impl From<aws::action::Action> for Action {
+    fn from(action: aws::action::Action) -> Self {
+        Self::Aws(action)
+    }
+}
+
+impl From<azure::action::Action> for Action {
+    fn from(action: azure::action::Action) -> Self {
+        Self::Azure(action)
+    }
 }
 
 /// Effect of a step on running machines.

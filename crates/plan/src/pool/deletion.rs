@@ -139,6 +139,7 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
 fn driver(world: &World, record: Option<&Record>) -> Option<Driver> {
     match record.map(|record| &record.driver) {
         Some(DriverRecord::Aws(_)) => Some(Driver::Aws),
+        Some(DriverRecord::Azure(_)) => Some(Driver::Azure),
         Some(DriverRecord::None) | None => super::image::driver(&world.pool.spec.source.image).ok(),
     }
 }

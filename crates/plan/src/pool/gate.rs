@@ -22,8 +22,7 @@ pub use super::{
     owner::owner_reference,
 };
 use crate::{
-    aws,
-    driver::{Driver, Observed},
+    driver::{Driver, Observed, Traces},
     status::{pass::Unrecoverable, wire::Operation},
 };
 
@@ -255,21 +254,9 @@ pub fn confirm_recovery(goal: &Goal, observed: &Observed) -> Result<(), Unrecove
     if !goal.recovering {
         return Ok(());
     }
-    match observed {
-        Observed::Aws(observed) => match observed.group.known() {
-            None => Ok(()),
-            Some(None) => Err(Unrecoverable::NothingFound),
-            Some(Some(group)) => {
-                let installation = group.tags.get(aws::tags::INSTALLATION);
-                let ours = goal.ownership.iter().all(|(key, value)| {
-                    group.tags.get(key).is_some_and(|(found, _)| found == value)
-                }) && installation.is_none_or(|(id, _)| *id == goal.installation);
-                if ours {
-                    Ok(())
-                } else {
-                    Err(Unrecoverable::Inconsistent)
-                }
-            }
-        },
+    match Driver::traces(observed, &goal.context()) {
+        None | Some(Traces::Ours) => Ok(()),
+        Some(Traces::None) => Err(Unrecoverable::NothingFound),
+        Some(Traces::Foreign) => Err(Unrecoverable::Inconsistent),
     }
 }

@@ -10,12 +10,13 @@ use super::{
     identity,
     inputs::{Inputs, UserVariables},
     owner::owner_reference,
+    read::{Depth, Freshness},
     record::Record,
     render::{self, Rendered},
     world::{CredentialSecret, World},
 };
 use crate::{
-    driver::{Depth, Driver, Freshness, PoolContext},
+    driver::{Driver, PoolContext},
     limits,
     status::wire::Operation,
 };

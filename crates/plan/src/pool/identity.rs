@@ -71,30 +71,66 @@ const AWS_PROFILE_KEYS: [&str; 3] = [
     "AWS_SHARED_CREDENTIALS_FILE",
 ];
 
+/// Keys that name a service principal of Azure (captf document 4.2).
+const AZURE_PRINCIPAL_KEYS: [&str; 3] = ["ARM_TENANT_ID", "ARM_SUBSCRIPTION_ID", "ARM_CLIENT_ID"];
+
+/// Keys one of which proves that it is the service principal.
+const AZURE_PROOF_KEYS: [&str; 3] = [
+    "ARM_CLIENT_CERTIFICATE",
+    "ARM_CLIENT_CERTIFICATE_PATH",
+    "ARM_CLIENT_SECRET",
+];
+
 /// What a driver lacks in a credential Secret, told from key names alone; `None`: try them. There
 /// is no fallback on the manager's own cloud identity.
 pub fn credentials_problem(driver: Driver, secret: &CredentialSecret) -> Option<String> {
-    let has = |key: &&str| secret.keys.contains(*key);
     match driver {
-        Driver::Aws => {
-            if AWS_PROFILE_KEYS.iter().any(has) {
-                return None;
-            }
-            let missing: Vec<&str> = AWS_STATIC_KEYS
-                .into_iter()
-                .filter(|key| !has(key))
-                .collect();
-            (!missing.is_empty()).then(|| {
-                format!(
-                    "Secret {}/{} holds no usable AWS credentials: it lacks {} (or a profile: {})",
-                    secret.namespace,
-                    secret.name,
-                    missing.join(" and "),
-                    AWS_PROFILE_KEYS.join(", ")
-                )
-            })
-        }
+        Driver::Aws => aws_problem(secret),
+        Driver::Azure => azure_problem(secret),
     }
+}
+
+fn aws_problem(secret: &CredentialSecret) -> Option<String> {
+    if holds_any(secret, &AWS_PROFILE_KEYS) {
+        return None;
+    }
+    let missing = missing(secret, &AWS_STATIC_KEYS);
+    (!missing.is_empty()).then(|| {
+        format!(
+            "Secret {}/{} holds no usable AWS credentials: it lacks {} (or a profile: {})",
+            secret.namespace,
+            secret.name,
+            missing.join(" and "),
+            AWS_PROFILE_KEYS.join(", ")
+        )
+    })
+}
+
+fn azure_problem(secret: &CredentialSecret) -> Option<String> {
+    let mut missing: Vec<String> = missing(secret, &AZURE_PRINCIPAL_KEYS)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    if !holds_any(secret, &AZURE_PROOF_KEYS) {
+        missing.push(AZURE_PROOF_KEYS.join(" or "));
+    }
+    (!missing.is_empty()).then(|| {
+        format!(
+            "Secret {}/{} holds no usable Azure credentials: it lacks {}",
+            secret.namespace,
+            secret.name,
+            missing.join(" and "),
+        )
+    })
+}
+
+fn holds_any(secret: &CredentialSecret, keys: &[&str]) -> bool {
+    keys.iter().any(|key| secret.keys.contains(*key))
+}
+
+fn missing<'a>(secret: &CredentialSecret, keys: &[&'a str]) -> Vec<&'a str> {
+    let keys = keys.iter().copied();
+    keys.filter(|key| !secret.keys.contains(*key)).collect()
 }
 
 /// Whether the resolved identity may be used.

@@ -6,7 +6,10 @@
 use crate::{driver::Driver, error::Refusal, limits};
 
 /// Every module name a native driver exists for.
-pub const SUPPORTED: [(&str, Driver); 1] = [("aws-machinepool", Driver::Aws)];
+pub const SUPPORTED: [(&str, Driver); 2] = [
+    ("aws-machinepool", Driver::Aws),
+    ("azure-machinepool", Driver::Azure),
+];
 
 /// An image reference by its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]

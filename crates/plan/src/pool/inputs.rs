@@ -98,3 +98,11 @@ impl Autoscaling {
         max: 0,
     };
 }
+
+/// The version without a distribution's suffix and without its `v`: `v1.35.0+rke2r2` is `1.35.0`.
+pub fn stripped_version(kubernetes_version: &str) -> &str {
+    let version = kubernetes_version
+        .split_once('+')
+        .map_or(kubernetes_version, |(version, _)| version);
+    version.strip_prefix('v').unwrap_or(version)
+}

@@ -42,6 +42,14 @@ impl Member {
     pub fn instance_id(&self) -> &str {
         &self.instance_id
     }
+
+    /// How messages name a member of a scale set: its host name, which is also its Node's.
+    pub fn hostname(&self) -> &str {
+        self.addresses
+            .iter()
+            .find(|address| address.kind == "Hostname")
+            .map_or(&self.instance_id, |address| &address.address)
+    }
 }
 
 /// Members in the order they are published: ascending byte order of the provider id, each once.

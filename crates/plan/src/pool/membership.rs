@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{outputs::Outputs, world::Unseen};
-use crate::{driver::Freshness, limits};
+use super::{outputs::Outputs, read::Freshness, world::Unseen};
+use crate::limits;
 
 /// One read of the members.
 #[derive(Debug, Clone, Copy)]

@@ -8,16 +8,13 @@ use super::{
     gate::{self, Next},
     goal::{self, Wish},
     keys,
+    read::Freshness,
     record::Record,
     render::Rendered,
     schedule::Timing,
     world::{Memory, World},
 };
-use crate::{
-    driver::{Desired, Driver, Freshness},
-    limits,
-    status::wire::Operation,
-};
+use crate::{driver::Driver, limits, status::wire::Operation};
 
 /// Chooses the operation of this pass; identity and record have been found usable.
 pub(super) fn choose(
@@ -112,8 +109,7 @@ fn startable(
         )
         .map_err(Hold::Refused)?;
     can_begin(world, now, findings, Operation::Apply, memory)?;
-    let Desired::Aws(desired) = desired;
-    Ok(desired.dropped_node_labels)
+    Ok(desired.dropped_node_labels().to_vec())
 }
 
 /// Waits that concern every operation that writes: deadline, another look, backoff, the cluster.

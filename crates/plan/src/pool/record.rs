@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::azure::{image::ImageReference, place::Place};
+
 /// What a pool remembers. Serialized as JSON under the Secret key `record`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +110,20 @@ pub enum DriverRecord {
     None,
     /// AWS.
     Aws(AwsRecord),
+    /// Azure.
+    Azure(AzureRecord),
+}
+
+impl From<AwsRecord> for DriverRecord {
+    fn from(record: AwsRecord) -> Self {
+        Self::Aws(record)
+    }
+}
+
+impl From<AzureRecord> for DriverRecord {
+    fn from(record: AzureRecord) -> Self {
+        Self::Azure(record)
+    }
 }
 
 impl DriverRecord {
@@ -116,6 +132,21 @@ impl DriverRecord {
         match self {
             Self::None => {}
             Self::Aws(record) => record.last_desired_capacity = Some(capacity),
+            Self::Azure(record) => record.last_capacity = Some(capacity),
+        }
+    }
+
+    /// Remembers where an accepted operation can be followed; the plan wrote down before which one
+    /// it is. Drivers without such operations forget it.
+    pub fn follow_operation(&mut self, address: Option<String>) {
+        match self {
+            Self::None | Self::Aws(_) => {}
+            Self::Azure(record) => {
+                if let Some(operation) = &mut record.operation {
+                    operation.accepted = true;
+                    operation.address = address;
+                }
+            }
         }
     }
 }
@@ -195,4 +226,106 @@ pub struct AwsApplied {
     pub key: String,
     /// Group name.
     pub group_name: String,
+}
+
+/// Azure document 0.3.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AzureRecord {
+    /// The cluster's zones at the first apply; never changed afterwards. Empty in a region without
+    /// zones, `None` before the first apply.
+    pub pinned_zones: Option<BTreeSet<String>>,
+    /// Where things were applied: teardown without valid inputs.
+    pub place: Option<Place>,
+    /// `admin_username` of the first apply: cannot change in place.
+    pub admin_username: Option<String>,
+    /// The generation that serves.
+    pub current: Option<Generation>,
+    /// The generation that is about to serve: its set is being made.
+    pub next: Option<Generation>,
+    /// Sets of older generations whose deletion has not finished.
+    pub retiring: BTreeSet<String>,
+    /// The retiring set that served before the current one: with pool Machines off its members are
+    /// published until it is gone.
+    pub predecessor: Option<String>,
+    /// Whether the current set has an autoscale setting of ours.
+    pub has_setting: bool,
+    /// The capacity last observed: what a new generation starts with.
+    pub last_capacity: Option<i64>,
+    /// The one operation that may be running. Written before the call, and again with its address
+    /// once Azure accepted it.
+    pub operation: Option<Operation>,
+}
+
+/// What cannot change in place: another key is another set (Azure document 3.1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GenerationKey {
+    /// Explicit `failure_domains`, sorted; never the pinned zones.
+    pub failure_domains: BTreeSet<String>,
+    /// Verbatim `kubernetes_version`.
+    pub kubernetes_version: Option<String>,
+    /// Disk type.
+    pub os_disk_storage_account_type: String,
+    /// Spot priority.
+    pub spot: bool,
+    /// Secure boot and vTPM.
+    pub trusted_launch: bool,
+}
+
+/// One generation and what is known of its set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Generation {
+    /// `workers-7d91b187`.
+    pub set_name: String,
+    /// What it stands for; `None` when the record was rebuilt and nobody knows.
+    pub key: Option<GenerationKey>,
+    /// The set was made: from now on its absence means that it is gone.
+    pub created: bool,
+    /// What was last sent and accepted.
+    pub sent: Option<Sent>,
+}
+
+/// Digests of what was last sent. ARM never returns custom data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    /// Lower-case hex SHA-256 of the custom data.
+    pub custom_data_sha256: String,
+    /// The image: one that was used is not looked up again.
+    pub image: ImageReference,
+}
+
+/// A long-running operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    /// What it does.
+    pub kind: OperationKind,
+    /// To which set.
+    pub set_name: String,
+    /// Seconds since the epoch.
+    pub started_at: i64,
+    /// Azure accepted the call.
+    pub accepted: bool,
+    /// Where Azure tells how it goes (`Azure-AsyncOperation` or `Location`); `None` when it gave no
+    /// address: then the set itself tells.
+    pub address: Option<String>,
+    /// What is sent, and counts once the operation succeeded.
+    pub sends: Option<Sent>,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OperationKind {
+    /// Makes a set.
+    Create,
+    /// Changes its model.
+    Update,
+    /// Takes its capacity to 0.
+    Empty,
+    /// Deletes it.
+    Delete,
 }

@@ -11,6 +11,7 @@ use super::{
     wire::{ActiveJob, Operation},
 };
 use crate::{
+    error::CloudFailure,
     limits,
     pool::{
         action::Outlook,
@@ -145,6 +146,14 @@ fn idle(draft: &mut Draft<'_>) {
     }
 }
 
+fn failed(draft: &mut Draft<'_>, goal: &Goal, run: &Run, cause: &CloudFailure) {
+    if let Some(wait) = failure::throttled_wait(draft, cause) {
+        go_on(draft, goal, wait);
+    } else {
+        failure::call_failed(draft, run, cause);
+    }
+}
+
 fn ended(draft: &mut Draft<'_>, goal: &Goal) {
     let run = Run::of(goal);
     match &draft.pass.end {
@@ -158,14 +167,9 @@ fn ended(draft: &mut Draft<'_>, goal: &Goal) {
                 destroyed(draft, &run);
             }
             Some(Outlook::Settled) => applied(draft, goal, &run),
+            Some(Outlook::Failed(cause)) => failed(draft, goal, &run, cause),
         },
-        PassEnd::Failed(cause) => {
-            if let Some(wait) = failure::throttled_wait(draft, cause) {
-                go_on(draft, goal, wait);
-            } else {
-                failure::call_failed(draft, &run, cause);
-            }
-        }
+        PassEnd::Failed(cause) => failed(draft, goal, &run, cause),
         PassEnd::Refused(refusals) => failure::refused(draft, &run, refusals),
         PassEnd::DeadlineExceeded => failure::deadline_exceeded(draft, &run),
         PassEnd::Interrupted => failure::interrupted(draft, &run),

@@ -83,7 +83,7 @@ fn record_looked_for(draft: &mut Draft<'_>) {
     let mut steps = draft.pass.plan.iter().flat_map(|plan| &plan.steps);
     let record = steps.find_map(|step| match &step.action {
         Action::Remember(record) => Some(record),
-        Action::Aws(_) => None,
+        Action::Aws(_) | Action::Azure(_) => None,
     });
     match (&draft.pass.end, record) {
         (PassEnd::Done, Some(record)) => {

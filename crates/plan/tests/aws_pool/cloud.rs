@@ -17,7 +17,7 @@ use remuda_plan::{
         action::Action as Call,
         desired::{Desired, TemplateData},
         observed::{
-            Activity, Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Read, Refresh,
+            Activity, Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Refresh,
             Template,
         },
         outputs::provider_id,
@@ -27,6 +27,7 @@ use remuda_plan::{
         action::{Action, Outlook, Plan, PlanStop},
         members::{Address, Member, MemberState},
         outputs::Outputs,
+        read::Read,
     },
 };
 
@@ -97,6 +98,7 @@ pub(crate) fn name_of(action: &Action) -> &'static str {
     match action {
         Action::Remember(_) => "Remember",
         Action::Aws(call) => call_name(call),
+        Action::Azure(_) => panic!("a call of another cloud"),
     }
 }
 
@@ -179,7 +181,9 @@ impl Cloud {
     /// The plan of a pass towards the desired state.
     pub(crate) fn plan(&self, demo: &Demo) -> Result<Plan, PlanStop> {
         let desired = driver::Desired::Aws(Box::new(demo.good()));
-        let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context());
+        let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context()) else {
+            panic!("an AWS pool");
+        };
         let observed = driver::Observed::Aws(Box::new(self.observe(&handle)));
         Driver::diff(&desired, &observed, &demo.context())
     }
@@ -189,7 +193,9 @@ impl Cloud {
         let handle = Driver::Aws
             .handle_from_record(&demo.context())
             .expect("something was applied");
-        let driver::Handle::Aws(inner) = &handle;
+        let driver::Handle::Aws(inner) = &handle else {
+            panic!("an AWS pool");
+        };
         let observed = driver::Observed::Aws(Box::new(self.observe(inner)));
         Driver::Aws
             .teardown(&handle, &observed, &demo.context())
@@ -203,7 +209,9 @@ impl Cloud {
             &driver::Desired::Aws(Box::new(desired.clone())),
             &demo.context(),
         );
-        let driver::Handle::Aws(inner) = &handle;
+        let driver::Handle::Aws(inner) = &handle else {
+            panic!("an AWS pool");
+        };
         let observed = driver::Observed::Aws(Box::new(self.observe(inner)));
         Driver::Aws
             .outputs(
@@ -233,6 +241,7 @@ impl Cloud {
                         Err(code) => return End::Refused(code.to_owned()),
                     }
                 }
+                Action::Azure(_) => panic!("a call of another cloud"),
             }
         }
         if plan.steps.len() == crash_after {

@@ -136,6 +136,7 @@ impl Demo {
             .desired(&self.inputs, &self.variables, &self.context())
             .map(|desired| match desired {
                 driver::Desired::Aws(desired) => *desired,
+                driver::Desired::Azure(_) => unreachable!("the driver is AWS's"),
             })
     }
 
@@ -204,7 +205,7 @@ impl Demo {
     pub(crate) fn remembered(&self) -> AwsRecord {
         match &self.record.as_ref().expect("a record was written").driver {
             DriverRecord::Aws(record) => record.clone(),
-            DriverRecord::None => unreachable!("the driver has written"),
+            DriverRecord::None | DriverRecord::Azure(_) => unreachable!("the driver has written"),
         }
     }
 }

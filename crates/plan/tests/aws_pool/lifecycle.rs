@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use remuda_plan::{
-    aws::{action::Action, observed::Read},
+    aws::action::Action,
     driver::{self, Driver},
     error::{CloudFailure, FailureClass},
-    pool::action::{Action as Any, ChangeKind, Outlook, PlanStop},
+    pool::{
+        action::{Action as Any, ChangeKind, Outlook, PlanStop},
+        read::Read,
+    },
 };
 use serde_json::json;
 
@@ -160,7 +163,9 @@ fn a_failed_read_stops_the_plan_and_guesses_nothing() {
         retry_after_seconds: None,
     };
     let desired = driver::Desired::Aws(Box::new(demo.good()));
-    let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context());
+    let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context()) else {
+        panic!("an AWS pool");
+    };
     let good = cloud.observe(&handle);
     let unreadable = |spoil: fn(&mut remuda_plan::aws::observed::Observed, CloudFailure)| {
         let mut observed = good.clone();
@@ -216,7 +221,7 @@ fn the_record_is_written_before_the_first_cloud_write_and_counts_up() {
         .iter()
         .filter_map(|step| match &step.action {
             Any::Remember(record) => Some(record.revision),
-            Any::Aws(_) => None,
+            Any::Aws(_) | Any::Azure(_) => None,
         })
         .collect();
     assert!(matches!(plan.steps[0].action, Any::Remember(_)));

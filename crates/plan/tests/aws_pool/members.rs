@@ -2,11 +2,14 @@
 
 use remuda_plan::{
     aws::{
-        observed::{Group, Handle, Observed, Read},
+        observed::{Group, Handle, Observed},
         outputs::{member_state, outputs, provider_id},
     },
     error::{CloudFailure, FailureClass},
-    pool::members::{Address, Member, MemberState},
+    pool::{
+        members::{Address, Member, MemberState},
+        read::Read,
+    },
 };
 use serde_json::json;
 

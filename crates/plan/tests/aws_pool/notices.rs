@@ -1,9 +1,10 @@
 //! Failures that are told once and change nothing else.
 
 use remuda_plan::{
-    aws::observed::{Activity, Observed, Read, Refresh},
+    aws::observed::{Activity, Observed, Refresh},
     driver::{self, Driver},
     pool::notice::{Notice, NoticeKind},
+    pool::read::Read,
 };
 
 use super::{
@@ -15,7 +16,9 @@ const NO_CAPACITY: &str = "We currently do not have sufficient m6i.large capacit
 
 fn observed(cloud: &Cloud, demo: &Demo) -> Observed {
     let desired = driver::Desired::Aws(Box::new(demo.good()));
-    let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context());
+    let driver::Handle::Aws(handle) = Driver::handle(&desired, &demo.context()) else {
+        panic!("an AWS pool");
+    };
     cloud.observe(&handle)
 }
 

@@ -1,8 +1,11 @@
 //! Whose a group is, and what happens to one that is not ours.
 
 use remuda_plan::{
-    aws::ownership::{Ownership, of_group},
-    pool::action::{Outlook, PlanStop},
+    aws::ownership::of_group,
+    pool::{
+        action::{Outlook, PlanStop},
+        ownership::Ownership,
+    },
 };
 
 use super::{

@@ -1,9 +1,10 @@
 //! Deletion, pass by pass.
 
 use remuda_plan::{
-    aws::observed::{Read, Refresh},
+    aws::observed::Refresh,
     driver::{self, Driver},
     pool::action::{Effect, Outlook},
+    pool::read::Read,
 };
 
 use super::{
@@ -234,7 +235,9 @@ fn an_object_that_could_not_be_looked_at_is_deleted_all_the_same() {
     let handle = Driver::Aws
         .handle_from_record(&demo.context())
         .expect("applied");
-    let driver::Handle::Aws(inner) = &handle;
+    let driver::Handle::Aws(inner) = &handle else {
+        panic!("an AWS pool");
+    };
     let mut observed = cloud.observe(inner);
     observed.payload = Read::NotAsked;
     let plan = Driver::Aws

@@ -205,7 +205,7 @@ fn a_field_we_never_set_is_drift_of_the_template() {
     let (cloud, demo) = applied(demo());
     let desired = demo.good();
     let context = demo.context();
-    let mut steps = remuda_plan::aws::steps::Steps::new(
+    let mut steps = remuda_plan::aws::steps::begin(
         &context,
         None,
         demo.remembered(),
@@ -249,7 +249,7 @@ fn data_that_was_not_read_is_judged_by_the_digest_of_the_record() {
     };
     for (known, steps_expected) in [(Some(hash.as_str()), 0), (Some("other"), 2), (None, 2)] {
         let context = demo.context();
-        let mut steps = remuda_plan::aws::steps::Steps::new(
+        let mut steps = remuda_plan::aws::steps::begin(
             &context,
             None,
             demo.remembered(),

@@ -115,7 +115,9 @@ fn the_version_is_verbatim_and_the_image_lookup_strips_it() {
     let inputs = goal.inputs.as_ref().expect("inputs");
     assert_eq!(inputs.kubernetes_version.as_deref(), Some("v1.31.4+rke2r1"));
     let desired = Driver::Aws.desired(inputs, &goal.variables, &goal.context());
-    let Desired::Aws(desired) = desired.expect("good inputs");
+    let Desired::Aws(desired) = desired.expect("good inputs") else {
+        panic!("an AWS pool");
+    };
     let ImageChoice::Lookup(query) = desired.image else {
         panic!("an image is looked up")
     };

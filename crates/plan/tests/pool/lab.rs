@@ -267,7 +267,9 @@ impl Lab {
         if let Some(failure) = &self.reads_fail {
             return Err(PassEnd::Failed(failure.clone()));
         }
-        let driver::Handle::Aws(inner) = &handle;
+        let driver::Handle::Aws(inner) = &handle else {
+            panic!("an AWS pool");
+        };
         let observed = driver::Observed::Aws(Box::new(self.cloud.observe(inner)));
         pass.notices = Driver::notices(&observed);
         confirm_recovery(goal, &observed).map_err(PassEnd::Unrecoverable)?;

@@ -24,7 +24,10 @@ fn a_restricted_label_is_left_out_and_reported_once() {
     let inputs = goal.inputs.as_ref().expect("inputs");
     let Desired::Aws(desired) = Driver::Aws
         .desired(inputs, &goal.variables, &goal.context())
-        .expect("good inputs");
+        .expect("good inputs")
+    else {
+        panic!("an AWS pool");
+    };
     assert!(desired.template.user_data.contains("team=a"));
     assert!(!desired.template.user_data.contains("node-role"));
 

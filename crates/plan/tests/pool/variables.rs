@@ -156,7 +156,10 @@ fn desired(world: World) -> remuda_plan::aws::desired::Desired {
     let inputs = goal.inputs.as_ref().expect("inputs");
     let Desired::Aws(desired) = Driver::Aws
         .desired(inputs, &goal.variables, &goal.context())
-        .expect("good inputs");
+        .expect("good inputs")
+    else {
+        panic!("an AWS pool");
+    };
     *desired
 }
 

@@ -256,10 +256,7 @@ fn first_bad(conditions: Option<&Vec<Condition>>) -> Option<&Condition> {
 }
 
 fn cloud(image: &str) -> &'static str {
-    match Driver::from_image(image) {
-        Ok(Driver::Aws) => "aws",
-        Err(_) => "?",
-    }
+    Driver::from_image(image).map_or("?", Driver::name)
 }
 
 fn age(created: Option<&Time>, now: Timestamp) -> i64 {

@@ -13,11 +13,12 @@ use aws_smithy_async::time::SharedTimeSource;
 use remuda_aws::{AwsBackend, Options, SweepTiming};
 use remuda_cloud::{Applied, Credentials, PoolBackend, PoolSession, backend::CredentialSource};
 use remuda_plan::{
-    driver::{Depth, Driver, Freshness, Handle, Observed, PoolContext},
+    driver::{Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, Refusal},
     pool::{
         action::{Action, Outlook, Plan, PlanStop, Step},
         outputs::Outputs,
+        read::{Depth, Freshness},
         secret::Secret,
     },
 };
@@ -98,7 +99,7 @@ impl Pass {
     fn look_again(&self) -> u32 {
         let outlook = match &self.outlook {
             Some(Outlook::LookAgain { after_seconds, .. }) => *after_seconds,
-            Some(Outlook::Settled) | None => 0,
+            Some(Outlook::Settled | Outlook::Failed(_)) | None => 0,
         };
         self.pending.unwrap_or(outlook)
     }
@@ -417,19 +418,26 @@ impl World {
                     pool.record = Some((**record).clone());
                     self.recorder.wrote().await;
                 }
-                action @ Action::Aws(_) => match session.apply(handle, action).await {
-                    Ok(Applied::Done | Applied::AlreadySo) => {}
-                    Ok(Applied::Pending {
-                        look_again_seconds, ..
-                    }) => {
-                        pass.pending = Some(look_again_seconds);
-                        return;
+                action @ (Action::Aws(_) | Action::Azure(_)) => {
+                    match session.apply(handle, action).await {
+                        Ok(Applied::Done | Applied::AlreadySo) => {}
+                        Ok(
+                            Applied::Pending {
+                                look_again_seconds, ..
+                            }
+                            | Applied::Started {
+                                look_again_seconds, ..
+                            },
+                        ) => {
+                            pass.pending = Some(look_again_seconds);
+                            return;
+                        }
+                        Err(error) => {
+                            pass.failed = Some(error.failure);
+                            return;
+                        }
                     }
-                    Err(error) => {
-                        pass.failed = Some(error.failure);
-                        return;
-                    }
-                },
+                }
             }
         }
     }

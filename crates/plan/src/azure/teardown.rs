@@ -1,0 +1,87 @@
+//! Deletion order (Azure document 5.4), from the record and what is seen: never from valid inputs.
+//!
+//! Each pass derives where it stands from the observation; waits are outlooks, no state. A foreign
+//! set receives no write. A missing resource group is a group without sets.
+
+use std::collections::BTreeSet;
+
+use super::{
+    names,
+    observed::{Handle, Observed, Presence},
+    operation::{self, Standing},
+    ownership,
+    remembered::azure_record,
+    roll, scene, setting,
+    steps::{self, Steps},
+};
+use crate::{
+    driver::PoolContext,
+    pool::{
+        action::{Outlook, Plan, PlanStop},
+        read::need,
+        record::{AzureRecord, OperationKind},
+    },
+};
+
+/// The steps from what is to nothing.
+///
+/// # Errors
+/// The read that failed.
+pub fn teardown(
+    handle: &Handle,
+    observed: &Observed,
+    context: &PoolContext<'_>,
+) -> Result<Plan, PlanStop> {
+    let sets = need(&observed.sets, "scale sets")?;
+    let settings = need(&observed.settings, "autoscale settings")?;
+    let stored = azure_record(context).cloned();
+    let record = stored.clone().unwrap_or_default();
+    let ours = scene::ours(sets, &record, context);
+    let names: BTreeSet<&str> = recorded(&record).chain(ours.keys().copied()).collect();
+    let mut steps = Steps::new(context, stored, record.clone());
+
+    for set in &names {
+        let name = names::setting(set);
+        let set_id = names::set_id(&handle.place, set);
+        let is_ours = settings
+            .get(&name)
+            .is_some_and(|found| ownership::is_our_setting(found, &set_id, context));
+        if is_ours {
+            setting::delete(&mut steps, &name, "the pool is deleted");
+        }
+    }
+    let operation = record.operation.as_ref();
+    let presence = operation.and_then(|operation| sets.get(&operation.set_name));
+    let presence = presence.unwrap_or(&Presence::Absent);
+    if let Some(operation) = operation {
+        let now = context.now_epoch_seconds;
+        let standing = operation::standing(operation, presence, &observed.operation, now)
+            .map_err(PlanStop::Unreadable)?;
+        if let Standing::Running { after_seconds } = standing {
+            steps.wait(operation::awaited(operation), after_seconds);
+            return Ok(steps.into_plan());
+        }
+        steps::conclude(&mut steps.record, &standing);
+        let counts = matches!(operation.kind, OperationKind::Empty | OperationKind::Delete);
+        if let Standing::Failed(failure) = standing
+            && counts
+        {
+            steps.remember("the operation failed and is over", |_| {});
+            steps.end_with(Outlook::Failed(failure));
+            return Ok(steps.into_plan());
+        }
+    }
+    for set in ours.values() {
+        let presence = sets.get(&set.name).unwrap_or(&Presence::Absent);
+        roll::delete(&mut steps, set, presence, "the pool is deleted");
+    }
+    Ok(steps.into_plan())
+}
+
+/// Every set the record names.
+fn recorded(record: &AzureRecord) -> impl Iterator<Item = &str> {
+    let generations = [&record.current, &record.next].into_iter().flatten();
+    generations
+        .map(|generation| generation.set_name.as_str())
+        .chain(record.retiring.iter().map(String::as_str))
+}
