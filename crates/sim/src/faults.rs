@@ -26,15 +26,25 @@ pub enum Effect {
     ExpiredToken,
     /// The signature counts as wrong; nothing is carried out.
     BadSignature,
-    /// Any other answer; nothing is carried out. On the action `ec2:RunInstances`, which the
-    /// groups use inside, it becomes a failed scaling activity.
+    /// Any other refusal; nothing is carried out. On the action `ec2:RunInstances`, which the
+    /// groups use inside, it becomes a failed scaling activity; on `compute:Allocate`, which scale
+    /// sets use inside, a failed operation.
     Refuse {
-        /// AWS error code.
+        /// Error code of the cloud.
         code: String,
         /// Message.
         message: String,
         /// HTTP status.
         status: u16,
+    },
+    /// An answer of one's own making, headers and all; nothing is carried out.
+    Answer {
+        /// HTTP status.
+        status: u16,
+        /// Headers.
+        headers: Vec<(String, String)>,
+        /// Body.
+        body: String,
     },
     /// The call is carried out, then the connection breaks before the answer.
     LostAnswer,
@@ -42,7 +52,7 @@ pub enum Effect {
     Disconnect,
     /// The answer takes that much longer, in simulated time.
     Latency(Duration),
-    /// A read shows the world as it was that long ago (EC2 and Auto Scaling are eventually
+    /// A read shows the world as it was that long ago (EC2, Auto Scaling and ARM are eventually
     /// consistent; S3 and writes are not affected).
     StaleRead(Duration),
 }
@@ -54,7 +64,7 @@ pub struct Fault {
     service: Option<String>,
     action: Option<String>,
     resource: Option<String>,
-    access_key_id: Option<String>,
+    caller: Option<String>,
     from_instances: bool,
     skip: u32,
     every: u32,
@@ -70,7 +80,7 @@ impl Fault {
             service: None,
             action: None,
             resource: None,
-            access_key_id: None,
+            caller: None,
             from_instances: false,
             skip: 0,
             every: 1,
@@ -86,6 +96,11 @@ impl Fault {
             message: message.into(),
             status,
         })
+    }
+
+    /// An allocation of a scale set's instance that fails with `code`, as its operation shows it.
+    pub fn allocation(code: &str, message: &str) -> Self {
+        Self::refuse(code, message, 409).on("compute", "Allocate")
     }
 
     /// A launch that fails with `code`, as a scaling activity shows it.
@@ -116,10 +131,10 @@ impl Fault {
         self
     }
 
-    /// Only calls signed with this access key.
+    /// Only calls signed with this access key, or of this client id at Azure.
     #[must_use]
-    pub fn caller(mut self, access_key_id: &str) -> Self {
-        self.access_key_id = Some(access_key_id.into());
+    pub fn caller(mut self, id: &str) -> Self {
+        self.caller = Some(id.into());
         self
     }
 
@@ -163,7 +178,7 @@ impl Fault {
         self.from_instances == call.from_instance
             && same(&self.service, call.service)
             && same(&self.action, call.action)
-            && same(&self.access_key_id, call.access_key_id)
+            && same(&self.caller, call.caller)
             && self
                 .resource
                 .as_deref()
@@ -189,7 +204,7 @@ impl Fault {
 pub(crate) struct CallFacts<'a> {
     pub(crate) service: &'a str,
     pub(crate) action: &'a str,
-    pub(crate) access_key_id: &'a str,
+    pub(crate) caller: &'a str,
     pub(crate) from_instance: bool,
     pub(crate) resources: &'a [Cow<'a, str>],
 }
@@ -275,7 +290,7 @@ mod tests {
         let call = CallFacts {
             service: "ec2",
             action: "DescribeInstances",
-            access_key_id: "AKIA",
+            caller: "AKIA",
             from_instance: false,
             resources: &resources,
         };

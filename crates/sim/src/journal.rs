@@ -23,15 +23,16 @@ pub struct Call {
     pub number: u64,
     /// When, on the world's clock.
     pub at: Timestamp,
-    /// Account of the caller; empty when the caller could not be told.
+    /// Account of the caller, or the subscription called; empty when the caller could not be told.
     pub account: String,
-    /// Access key id of the caller; empty for an unsigned call.
+    /// Access key id or client id of the caller; empty when there is none.
     pub access_key_id: String,
-    /// Region of the credential scope.
+    /// Region of the credential scope; empty at Azure.
     pub region: String,
-    /// `autoscaling`, `ec2`, `s3` or `sts`.
+    /// `autoscaling`, `ec2`, `s3` or `sts`; `compute`, `network`, `insights`, `resources`, `login`
+    /// or `imds` at Azure.
     pub service: String,
-    /// `CreateAutoScalingGroup`.
+    /// `CreateAutoScalingGroup`, `VirtualMachineScaleSets_Update`.
     pub action: String,
     /// Key parameters, flat: `AutoScalingGroupName` to its value.
     pub params: BTreeMap<String, String>,
@@ -41,6 +42,30 @@ pub struct Call {
     pub write: bool,
     /// The caller is a simulated instance.
     pub from_instance: bool,
+    /// The request as it was sent, at Azure.
+    pub sent: Option<Sent>,
+}
+
+/// A request as it was sent, secrets left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sent {
+    /// `PATCH`.
+    pub method: String,
+    /// Path, as sent.
+    pub path: String,
+    /// Query string.
+    pub query: String,
+    /// Headers but for `authorization`.
+    pub headers: BTreeMap<String, String>,
+    /// Body of a write, as compact JSON; secret values are `[redacted]`.
+    pub body: String,
+}
+
+impl Sent {
+    /// The body as JSON; null when there is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
 }
 
 impl Call {
@@ -62,7 +87,7 @@ pub enum Outcome {
     Ok,
     /// Answered with an error.
     Refused {
-        /// AWS error code.
+        /// Error code of the cloud.
         code: String,
         /// HTTP status.
         status: u16,

@@ -6,8 +6,8 @@ mod support;
 use std::sync::{Arc, atomic::Ordering};
 
 use remuda_sim::{
-    SimClock,
-    aws::{AwsSim, DEMO_BUCKET, RestoreError},
+    RestoreError, SimClock,
+    aws::{AwsSim, DEMO_BUCKET},
 };
 use serde_json::{Value, json};
 use support::{

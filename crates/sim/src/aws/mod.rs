@@ -23,15 +23,11 @@ mod state;
 mod sts;
 mod world;
 
-use std::{
-    ops::{Deref, DerefMut},
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use jiff::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 pub use demo::{
     DEMO_ACCESS_KEY_ID, DEMO_ACCOUNT, DEMO_BUCKET, DEMO_CONTROLLER_ROLE_ARN, DEMO_REGION,
@@ -40,15 +36,14 @@ pub use demo::{
 pub use ec2::instance::InstanceState;
 pub(crate) use ec2::instance::vcpus;
 pub(crate) use protocol::sigv4::Signer;
-pub use saved::RestoreError;
 pub use state::Timing;
-pub(crate) use state::{NodeNews, State, events::EstateId, region::Image};
+pub(crate) use state::{State, region::Image};
 pub use world::{
     GroupInfo, ImageSpec, InstanceInfo, MemberInfo, PlacedInstance, SubnetSpec, TemplateInfo, World,
 };
 
 use self::state::Fabric;
-use crate::{Faults, Journal, SimClock};
+use crate::{Faults, Journal, RestoreError, SimClock, cloud::Cloud, events::EventQueue};
 
 /// A simulated AWS. Clones share the world.
 #[derive(Clone)]
@@ -56,53 +51,7 @@ pub struct AwsSim {
     pub(crate) inner: Arc<Inner>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) clock: SimClock,
-    pub(crate) journal: Journal,
-    pub(crate) faults: Faults,
-    /// Told when something may have changed what comes next.
-    pub(crate) wake: Notify,
-    state: Mutex<State>,
-    /// The last revision that was made known.
-    changes: watch::Sender<u64>,
-}
-
-impl Inner {
-    pub(crate) fn lock(&self) -> Held<'_> {
-        Held {
-            state: self.state.lock().expect("no holder of the world panics"),
-            changes: &self.changes,
-        }
-    }
-}
-
-/// The world, held. Letting it go makes known whether it changed.
-pub(crate) struct Held<'a> {
-    state: MutexGuard<'a, State>,
-    changes: &'a watch::Sender<u64>,
-}
-
-impl Deref for Held<'_> {
-    type Target = State;
-
-    fn deref(&self) -> &State {
-        &self.state
-    }
-}
-
-impl DerefMut for Held<'_> {
-    fn deref_mut(&mut self) -> &mut State {
-        &mut self.state
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        let revision = self.state.revision();
-        self.changes
-            .send_if_modified(|known| std::mem::replace(known, revision) != revision);
-    }
-}
+pub(crate) type Inner = Cloud<State>;
 
 /// What an [`AwsSim`] is made of.
 #[derive(Debug)]
@@ -168,7 +117,7 @@ impl AwsSimBuilder {
             clock,
             rng: fastrand::Rng::with_seed(self.seed),
             timing,
-            events: state::events::EventQueue::default(),
+            events: EventQueue::default(),
             regions: std::collections::BTreeMap::new(),
             faults: Faults::default(),
             nodes: None,
@@ -195,16 +144,9 @@ impl AwsSim {
     }
 
     fn of(state: State) -> Self {
-        let inner = Inner {
-            clock: state.fabric.clock.clone(),
-            journal: Journal::default(),
-            faults: state.fabric.faults.clone(),
-            wake: Notify::new(),
-            changes: watch::Sender::new(state.revision()),
-            state: Mutex::new(state),
-        };
+        let (clock, faults) = (state.fabric.clock.clone(), state.fabric.faults.clone());
         Self {
-            inner: Arc::new(inner),
+            inner: Arc::new(Cloud::new(state, clock, faults)),
         }
     }
 
@@ -249,31 +191,12 @@ impl AwsSim {
 
     /// Handles the events that are due; when the next one comes. Requests do this by themselves.
     pub fn tick(&self) -> Option<Timestamp> {
-        let mut state = self.inner.lock();
-        state.advance();
-        state.fabric.events.next_at()
+        self.inner.tick()
     }
 
     /// Lets `span` of simulated time pass and handles what comes due in it.
     pub async fn pass(&self, span: Duration) {
-        self.inner.clock.sleep(span).await;
-        self.tick();
-    }
-
-    /// Moves the world whenever an event is due, until dropped. Idle while nothing is.
-    pub(crate) async fn drive(self) {
-        loop {
-            let next = self.tick();
-            match next {
-                Some(at) => {
-                    tokio::select! {
-                        () = tokio::time::sleep_until(self.inner.clock.instant_of(at)) => {}
-                        () = self.inner.wake.notified() => {}
-                    }
-                }
-                None => self.inner.wake.notified().await,
-            }
-        }
+        self.inner.pass(span).await;
     }
 }
 

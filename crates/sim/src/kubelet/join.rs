@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 
 use super::{
     Nodes,
-    machine::Machine,
-    node::{UNINITIALIZED, node, status, unknown_status},
+    host::{Hosts, IdentifiedBy, Machine, Place, Power},
+    node::{UNINITIALIZED, node, place_labels, status, unknown_status},
     workload::Registered,
 };
-use crate::aws::{EstateId, InstanceState};
 
 /// Pause between attempts while the API is away.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -21,73 +20,65 @@ const PAUSE: Duration = Duration::from_secs(5);
 const MOST_MISSED: u32 = 60;
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-impl Nodes {
+impl<H: Hosts> Nodes<H> {
     /// A machine's life from its start until its Node is Ready, and its heartbeat from then on.
-    pub(super) async fn boot(&self, estate: EstateId, id: Arc<str>) {
-        let boot = self.sim.inner.lock().fabric.timing.node_boot;
-        self.sim.inner.clock.sleep(boot).await;
-        let Some(machine) = self.machine(estate, &id) else {
+    pub(super) async fn boot(&self, place: Place, id: Arc<str>) {
+        self.host.clock().sleep(self.host.boot_times().boot).await;
+        let Some(machine) = self.host.machine(place, &id) else {
             return;
         };
-        let labels = match self.bootstrap(estate, &machine).await {
-            Ok(labels) => labels,
+        let booted = match self.host.bootstrap(&machine).await {
+            Ok(booted) => booted,
             Err(why) => {
                 tracing::warn!(instance = %id, %why, "a simulated node did not boot");
-                return self.report(&id, Some(why));
+                return self.host.report(&id, Some(why));
             }
         };
-        let Some(cluster_id) = machine.cluster_id.clone() else {
-            let why = "the instance has no tag kubernetes.io/cluster/<id>".to_owned();
-            return self.report(&id, Some(why));
-        };
         let registered = Registered {
-            cluster_id,
-            node: machine.hostname.clone(),
+            cluster_id: booted.cluster_id,
+            node: booted.node,
             provider_id: machine.provider_id.clone(),
-            labels,
+            labels: booted.labels,
         };
-        self.keep_registered(&id, Some(registered.clone()));
-        self.serve(estate, &machine, &registered).await;
+        self.host.keep_registered(&id, Some(registered.clone()));
+        self.serve(&machine, &registered).await;
     }
 
     /// The life of a machine that ran before anybody looked: if its kubelet came as far as the
     /// registration, it goes on from there. It boots otherwise.
-    pub(super) async fn go_on(&self, estate: EstateId, id: Arc<str>) {
-        let Some(registered) = self.registered(&id) else {
-            return self.boot(estate, id).await;
+    pub(super) async fn go_on(&self, place: Place, id: Arc<str>) {
+        let Some(registered) = self.host.registered(&id) else {
+            return self.boot(place, id).await;
         };
-        if let Some(machine) = self.machine(estate, &id) {
-            self.serve(estate, &machine, &registered).await;
+        if let Some(machine) = self.host.machine(place, &id) {
+            self.serve(&machine, &registered).await;
         }
     }
 
     /// The kubelet's part: joining, however long it takes, and the heartbeat from then on.
-    async fn serve(&self, estate: EstateId, machine: &Machine, registered: &Registered) {
-        while self.runs(estate, &machine.id) {
+    async fn serve(&self, machine: &Machine, registered: &Registered) {
+        while self.host.runs(machine.place, &machine.id) {
             match self.join(machine, registered).await {
                 Ok(()) => {
-                    self.report(&machine.id, None);
-                    return self
-                        .heartbeat(estate, machine, &registered.cluster_id)
-                        .await;
+                    self.host.report(&machine.id, None);
+                    return self.heartbeat(machine, registered).await;
                 }
-                Err(why) => self.report(&machine.id, Some(why)),
+                Err(why) => self.host.report(&machine.id, Some(why)),
             }
-            self.sim.inner.clock.sleep(PAUSE).await;
+            self.host.clock().sleep(PAUSE).await;
         }
     }
 
-    async fn join(&self, machine: &Machine, registered: &Registered) -> Result<(), String> {
-        let cluster_id = &registered.cluster_id;
+    async fn join(&self, machine: &Machine, known: &Registered) -> Result<(), String> {
+        let cluster_id = &known.cluster_id;
         let api = self
             .api(cluster_id)
             .ok_or_else(|| format!("there is no API of the cluster {cluster_id}"))?;
-        if self.register(&api, machine, &registered.labels).await? {
+        if self.register(&api, machine, known).await? {
             return Ok(());
         }
-        let ready = self.sim.inner.lock().fabric.timing.node_ready;
-        self.sim.inner.clock.sleep(ready).await;
-        let path = format!("/api/v1/nodes/{}", machine.hostname);
+        self.host.clock().sleep(self.host.boot_times().ready).await;
+        let path = format!("/api/v1/nodes/{}", known.node);
         let patch = json!({ "status": status(machine, true, &self.now()) });
         let reply = self
             .send(&api, Method::PATCH, &format!("{path}/status"), Some(&patch))
@@ -95,7 +86,7 @@ impl Nodes {
         if !reply.is_success() {
             return Err(format!("posting the node's status failed: {}", reply.why()));
         }
-        self.initialise(&api, &path).await
+        self.initialise(&api, machine, known).await
     }
 
     /// Makes the machine's Node, or finds it; whether it is Ready and initialised already.
@@ -103,9 +94,9 @@ impl Nodes {
         &self,
         api: &Router,
         machine: &Machine,
-        labels: &[(String, String)],
+        registered: &Registered,
     ) -> Result<bool, String> {
-        let node = node(machine, labels, &self.now());
+        let node = node(machine, registered, &self.now());
         let reply = self
             .send(api, Method::POST, "/api/v1/nodes", Some(&node))
             .await;
@@ -115,22 +106,42 @@ impl Nodes {
         if reply.status != StatusCode::CONFLICT {
             return Err(format!("registering the node failed: {}", reply.why()));
         }
-        let path = format!("/api/v1/nodes/{}", machine.hostname);
+        let path = format!("/api/v1/nodes/{}", registered.node);
         let known = self.send(api, Method::GET, &path, None).await;
-        if provider_id(&known.body) == Some(machine.provider_id.as_str()) {
+        let mine = match (provider_id(&known.body), machine.identified_by) {
+            (Some(id), _) => id == machine.provider_id,
+            // Nobody has looked at it yet: it may be this machine's own from an earlier attempt.
+            (None, IdentifiedBy::CloudController) => true,
+            (None, IdentifiedBy::Kubelet) => false,
+        };
+        if mine {
             return Ok(is_up(&known.body));
         }
         // A Node left over from an earlier machine with this address.
         self.send(api, Method::DELETE, &path, None).await;
         Err(format!(
             "the node name {} was taken by another machine",
-            machine.hostname
+            registered.node
         ))
     }
 
-    /// The cloud controller manager has looked at the node: the taint goes, others stay.
-    async fn initialise(&self, api: &Router, path: &str) -> Result<(), String> {
-        let known = self.send(api, Method::GET, path, None).await;
+    /// The cloud controller manager looks at the node: it gets what the cloud knows of it, the
+    /// taint goes, others stay.
+    async fn initialise(
+        &self,
+        api: &Router,
+        machine: &Machine,
+        registered: &Registered,
+    ) -> Result<(), String> {
+        let by_name = machine.identified_by == IdentifiedBy::CloudController;
+        if by_name && registered.node != machine.hostname {
+            return Err(format!(
+                "the cloud controller manager finds no instance whose hostname is {}",
+                registered.node
+            ));
+        }
+        let path = format!("/api/v1/nodes/{}", registered.node);
+        let known = self.send(api, Method::GET, &path, None).await;
         let Some(taints) = taints(&known.body).filter(|taints| taints.iter().any(is_uninitialized))
         else {
             return Ok(());
@@ -140,34 +151,37 @@ impl Nodes {
             .filter(|taint| !is_uninitialized(taint))
             .collect();
         let version = known.body.pointer("/metadata/resourceVersion").cloned();
-        let patch = json!({
+        let mut patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "taints": if left.is_empty() { Value::Null } else { json!(left) } },
         });
-        let reply = self.send(api, Method::PATCH, path, Some(&patch)).await;
+        if by_name {
+            patch["metadata"]["labels"] = place_labels(machine).into();
+            patch["spec"]["providerID"] = machine.provider_id.as_str().into();
+        }
+        let reply = self.send(api, Method::PATCH, &path, Some(&patch)).await;
         if reply.is_success() {
             return Ok(());
         }
         Err(format!("initialising the node failed: {}", reply.why()))
     }
 
-    async fn heartbeat(&self, estate: EstateId, machine: &Machine, cluster_id: &str) {
+    async fn heartbeat(&self, machine: &Machine, registered: &Registered) {
         let Some(every) = self.options.lease_every else {
             return;
         };
-        while self.runs(estate, &machine.id) {
-            if let Some(api) = self.api(cluster_id) {
-                self.renew_lease(&api, &machine.hostname).await;
+        while self.host.runs(machine.place, &machine.id) {
+            if let Some(api) = self.api(&registered.cluster_id) {
+                self.renew_lease(&api, &registered.node).await;
             }
-            self.sim.inner.clock.sleep(every).await;
+            self.host.clock().sleep(every).await;
         }
     }
 
     async fn renew_lease(&self, api: &Router, node: &str) {
         let now = self
-            .sim
-            .inner
-            .clock
+            .host
+            .clock()
             .now()
             .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
             .to_string();
@@ -195,13 +209,9 @@ impl Nodes {
     }
 
     /// A stopped machine's node turns Unknown. That of one that ends is deleted soon anyway.
-    pub(super) async fn instance_stops(&self, estate: EstateId, id: &Arc<str>) {
-        let state = self.instance_state(estate, id);
-        let stops = matches!(
-            state,
-            Some(InstanceState::Stopping | InstanceState::Stopped)
-        );
-        let Some(known) = self.registered(id).filter(|_| stops) else {
+    pub(super) async fn instance_stops(&self, place: Place, id: &Arc<str>) {
+        let off = self.host.power(place, id) == Some(Power::Off);
+        let Some(known) = self.host.registered(id).filter(|_| off) else {
             return;
         };
         let Some(api) = self.api(&known.cluster_id) else {
@@ -215,9 +225,9 @@ impl Nodes {
     /// The cloud controller manager deletes the Node of an instance that is gone, as soon as the
     /// API lets it.
     pub(super) async fn instance_gone(&self, id: &Arc<str>) {
-        if let Some(known) = self.registered(id) {
+        if let Some(known) = self.host.registered(id) {
             self.delete_node(&known).await;
-            self.keep_registered(id, None);
+            self.host.keep_registered(id, None);
         }
     }
 
@@ -231,7 +241,7 @@ impl Nodes {
                 if missed == MOST_MISSED {
                     return;
                 }
-                self.sim.inner.clock.sleep(PAUSE).await;
+                self.host.clock().sleep(PAUSE).await;
                 continue;
             };
             let node = self.send(&api, Method::GET, &path, None).await;
@@ -249,14 +259,13 @@ impl Nodes {
                     return;
                 }
             }
-            self.sim.inner.clock.sleep(PAUSE).await;
+            self.host.clock().sleep(PAUSE).await;
         }
     }
 
     fn now(&self) -> String {
-        self.sim
-            .inner
-            .clock
+        self.host
+            .clock()
             .now()
             .strftime("%Y-%m-%dT%H:%M:%SZ")
             .to_string()

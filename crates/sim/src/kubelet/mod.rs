@@ -1,15 +1,24 @@
 //! Simulated nodes: what happens on a machine between its first boot and a Ready Node, and what a
 //! cloud controller manager does about Nodes.
 //!
-//! In: news of instances, their user data and images, and the workload APIs. Out: Nodes. A node
-//! gets nothing handed: it reads its user data, fetches its bootstrap data from the simulated S3
-//! over the wire with its instance profile's rights, and joins with plain HTTP requests. What does
-//! not come up is told by [`crate::aws::World::boot_failures`].
+//! ```text
+//! run ── host      what a node needs of its cloud: news, power, facts, boot payload
+//!     ├─ aws       user data: a stub that fetches from S3, or Ignition
+//!     ├─ azure     custom data: boot hook and cloud-config in MIME, or Ignition
+//!     ├─ payload   what both check of a payload
+//!     └─ join      registration, readiness, initialisation, the end ── node, workload
+//! ```
+//!
+//! A node gets nothing handed: it reads its boot payload the way a real image would, with its own
+//! rights, and joins with plain HTTP requests. What does not come up is told by the world's
+//! `boot_failures`.
 
-mod bootstrap;
+mod aws;
+mod azure;
+mod host;
 mod join;
-mod machine;
 mod node;
+mod payload;
 mod workload;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -20,8 +29,8 @@ use tokio::{
     task::{AbortHandle, JoinHandle, JoinSet},
 };
 
-pub(crate) use self::workload::Registered;
-use crate::aws::{AwsSim, InstanceState, NodeNews};
+pub(crate) use self::host::{Hosts, Kubelets, NodeNews, Place};
+use crate::{aws::AwsSim, azure::AzureSim};
 
 /// Requests of nodes under way at once. Ours: enough to keep a server busy, few enough to leave it
 /// room for others.
@@ -29,9 +38,9 @@ const REQUESTS_AT_ONCE: usize = 32;
 
 /// The workload clusters' APIs, handed in by the wiring.
 pub trait WorkloadApis: Send + Sync {
-    /// The API of the cluster whose instances carry `kubernetes.io/cluster/<id>`; `None` while
-    /// there is none.
-    fn for_cluster(&self, kubernetes_cluster_id: &str) -> Option<axum::Router>;
+    /// The API of a cluster; `None` while there is none. AWS names a cluster by its instances' tag
+    /// `kubernetes.io/cluster/<id>`, Azure by the resource group in its nodes' `azure.json`.
+    fn for_cluster(&self, cluster_id: &str) -> Option<axum::Router>;
 }
 
 /// How nodes behave.
@@ -50,9 +59,9 @@ pub struct BootFailure {
     pub reason: String,
 }
 
-/// What all nodes share.
-struct Nodes {
-    sim: AwsSim,
+/// What all nodes of a cloud share.
+struct Nodes<H> {
+    host: H,
     apis: Arc<dyn WorkloadApis>,
     options: NodeOptions,
     requests: Semaphore,
@@ -72,54 +81,46 @@ impl AwsSim {
         apis: Arc<dyn WorkloadApis>,
         options: NodeOptions,
     ) -> JoinHandle<()> {
-        let (sender, news) = mpsc::unbounded_channel();
-        let first = self.listen_to_instances(sender);
-        let nodes = Arc::new(Nodes {
-            sim: self.clone(),
-            apis,
-            options,
-            requests: Semaphore::new(REQUESTS_AT_ONCE),
-        });
-        let driver = self.clone().drive();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = driver => {}
-                () = follow(nodes, first, news) => {}
-            }
-        })
-    }
-
-    /// Registers for news of instances; what there is to do about those of that moment.
-    fn listen_to_instances(&self, sender: mpsc::UnboundedSender<NodeNews>) -> Vec<NodeNews> {
-        let mut state = self.inner.lock();
-        state.advance();
-        state.fabric.nodes = Some(sender);
-        let mut gone = state.registered.clone();
-        let mut news = Vec::new();
-        for compute in state.estates.iter().map(|estate| &estate.compute) {
-            for instance in compute.instances.values() {
-                let id = instance.id.clone();
-                if instance.state == InstanceState::Terminated {
-                    continue;
-                }
-                gone.remove(&id);
-                match instance.state {
-                    InstanceState::Running => news.push(NodeNews::RunsAlready(compute.id, id)),
-                    InstanceState::Stopping | InstanceState::Stopped => {
-                        news.push(NodeNews::Stops(compute.id, id));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        news.extend(gone.into_keys().map(NodeNews::Gone));
-        news
+        run(self.clone(), apis, options)
     }
 }
 
+impl AzureSim {
+    /// As [`AwsSim::run_nodes`].
+    pub fn run_nodes(&self, apis: Arc<dyn WorkloadApis>) -> JoinHandle<()> {
+        self.run_nodes_with(apis, NodeOptions::default())
+    }
+
+    /// As [`Self::run_nodes`], with options.
+    pub fn run_nodes_with(
+        &self,
+        apis: Arc<dyn WorkloadApis>,
+        options: NodeOptions,
+    ) -> JoinHandle<()> {
+        run(self.clone(), apis, options)
+    }
+}
+
+fn run<H: Hosts>(host: H, apis: Arc<dyn WorkloadApis>, options: NodeOptions) -> JoinHandle<()> {
+    let (sender, news) = mpsc::unbounded_channel();
+    let first = host.listen(sender);
+    let nodes = Arc::new(Nodes {
+        host: host.clone(),
+        apis,
+        options,
+        requests: Semaphore::new(REQUESTS_AT_ONCE),
+    });
+    tokio::spawn(async move {
+        tokio::select! {
+            () = host.drive() => {}
+            () = follow(nodes, first, news) => {}
+        }
+    })
+}
+
 /// One task an instance at most: newer news end what older news began.
-async fn follow(
-    nodes: Arc<Nodes>,
+async fn follow<H: Hosts>(
+    nodes: Arc<Nodes<H>>,
     first: Vec<NodeNews>,
     mut news: mpsc::UnboundedReceiver<NodeNews>,
 ) {
@@ -128,17 +129,17 @@ async fn follow(
     let begin = |tasks: &mut JoinSet<()>, news: NodeNews| {
         let nodes = nodes.clone();
         match news {
-            NodeNews::Runs(estate, id) => (
+            NodeNews::Runs(place, id) => (
                 id.clone(),
-                tasks.spawn(async move { nodes.boot(estate, id).await }),
+                tasks.spawn(async move { nodes.boot(place, id).await }),
             ),
-            NodeNews::RunsAlready(estate, id) => (
+            NodeNews::RunsAlready(place, id) => (
                 id.clone(),
-                tasks.spawn(async move { nodes.go_on(estate, id).await }),
+                tasks.spawn(async move { nodes.go_on(place, id).await }),
             ),
-            NodeNews::Stops(estate, id) => (
+            NodeNews::Stops(place, id) => (
                 id.clone(),
-                tasks.spawn(async move { nodes.instance_stops(estate, &id).await }),
+                tasks.spawn(async move { nodes.instance_stops(place, &id).await }),
             ),
             NodeNews::Gone(id) => (
                 id.clone(),

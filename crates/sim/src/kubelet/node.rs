@@ -2,24 +2,55 @@
 
 use serde_json::{Map, Value, json};
 
-use super::machine::Machine;
-use crate::aws::vcpus;
+use super::{
+    host::{IdentifiedBy, Machine},
+    workload::Registered,
+};
 
 /// The taint a node carries until a cloud controller manager has looked at it.
 pub(super) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /// The Node as it is registered: not ready, and not initialised.
-pub(super) fn node(machine: &Machine, labels: &[(String, String)], now: &str) -> Value {
+pub(super) fn node(machine: &Machine, known: &Registered, now: &str) -> Value {
+    let mut spec = json!({
+        "taints": [{ "key": UNINITIALIZED, "value": "true", "effect": "NoSchedule" }],
+    });
+    let mut labels: Map<String, Value> = known
+        .labels
+        .iter()
+        .map(|(key, value)| (key.clone(), Value::String(value.clone())))
+        .collect();
+    let own = [
+        ("kubernetes.io/hostname", machine.hostname.as_str()),
+        ("kubernetes.io/os", "linux"),
+        ("kubernetes.io/arch", architecture(machine)),
+    ];
+    for (key, value) in own {
+        labels.insert(key.to_owned(), value.into());
+    }
+    if machine.identified_by == IdentifiedBy::Kubelet {
+        spec["providerID"] = machine.provider_id.as_str().into();
+        labels.extend(place_labels(machine));
+    }
     json!({
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": { "name": machine.hostname, "labels": all_labels(machine, labels) },
-        "spec": {
-            "providerID": machine.provider_id,
-            "taints": [{ "key": UNINITIALIZED, "value": "true", "effect": "NoSchedule" }],
-        },
+        "metadata": { "name": known.node, "labels": labels },
+        "spec": spec,
         "status": status(machine, false, now),
     })
+}
+
+/// The labels a cloud controller manager knows: size, region and zone.
+pub(super) fn place_labels(machine: &Machine) -> Map<String, Value> {
+    [
+        ("node.kubernetes.io/instance-type", &machine.instance_type),
+        ("topology.kubernetes.io/region", &machine.region),
+        ("topology.kubernetes.io/zone", &machine.zone),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_owned(), value.as_str().into()))
+    .collect()
 }
 
 /// The status a kubelet posts.
@@ -46,10 +77,10 @@ pub(super) fn status(machine: &Machine, ready: bool, now: &str) -> Value {
             "operatingSystem": "linux",
             "architecture": architecture(machine),
             "osImage": "Ubuntu 24.04 LTS (simulated)",
-            "kernelVersion": "6.8.0-1030-aws",
+            "kernelVersion": machine.kernel,
             "containerRuntimeVersion": "containerd://2.1.4",
             "machineID": id(machine, ""),
-            "systemUUID": id(machine, "ec2"),
+            "systemUUID": id(machine, "5e"),
             "bootID": id(machine, "b007"),
         },
     })
@@ -113,28 +144,9 @@ fn condition(kind: &str, status: &str, why: (&str, &str), now: &str) -> Value {
     })
 }
 
-fn all_labels(machine: &Machine, labels: &[(String, String)]) -> Value {
-    let mut all = Map::new();
-    for (key, value) in labels {
-        all.insert(key.clone(), Value::String(value.clone()));
-    }
-    let own = [
-        ("kubernetes.io/hostname", machine.hostname.as_str()),
-        ("kubernetes.io/os", "linux"),
-        ("kubernetes.io/arch", architecture(machine)),
-        ("node.kubernetes.io/instance-type", &machine.instance_type),
-        ("topology.kubernetes.io/region", &machine.region),
-        ("topology.kubernetes.io/zone", &machine.zone),
-    ];
-    for (key, value) in own {
-        all.insert(key.to_owned(), Value::String(value.to_owned()));
-    }
-    Value::Object(all)
-}
-
 /// Four GiB a vCPU, as general purpose types have.
 fn capacity(machine: &Machine) -> Value {
-    let vcpus = vcpus(&machine.instance_type);
+    let vcpus = machine.vcpus;
     json!({
         "cpu": vcpus.to_string(),
         "memory": format!("{}Ki", u64::from(vcpus) * 4 * 1024 * 1024),
@@ -153,7 +165,7 @@ fn architecture(machine: &Machine) -> &'static str {
 
 /// An id of 32 hex digits made from the instance's.
 fn id(machine: &Machine, prefix: &str) -> String {
-    let hex = machine.id.trim_start_matches("i-");
+    let hex = &machine.hardware_id;
     format!("{prefix:0<12}{hex:0>20}")
         .chars()
         .take(32)

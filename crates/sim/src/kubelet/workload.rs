@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use super::Nodes;
+use super::{Nodes, host::Hosts};
 
 /// A node that registered, or is about to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl Reply {
     }
 }
 
-impl Nodes {
+impl<H: Hosts> Nodes<H> {
     /// The API of a cluster.
     pub(super) fn api(&self, cluster_id: &str) -> Option<Router> {
         self.apis.for_cluster(cluster_id)

@@ -12,7 +12,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::template::TemplateVersion;
-use crate::aws::state::{Compute, Fabric, Name, NodeNews, Site, events::Event};
+use crate::{
+    aws::state::{Compute, Fabric, Name, Site, events::Event},
+    kubelet::NodeNews,
+};
 
 /// The state EC2 shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -197,7 +200,7 @@ impl Compute {
         }
         let region = fabric.regions.get_mut(&self.region);
         if let Some(zone) = region.and_then(|region| region.zones.get_mut(&instance.zone)) {
-            zone.take(&instance.instance_type);
+            zone.capacity.take(&instance.instance_type);
         }
     }
 
@@ -214,7 +217,7 @@ impl Compute {
         *used = used.saturating_sub(vcpus(&instance.instance_type));
         let region = fabric.regions.get_mut(&self.region);
         if let Some(zone) = region.and_then(|region| region.zones.get_mut(&instance.zone)) {
-            zone.give_back(&instance.instance_type);
+            zone.capacity.give_back(&instance.instance_type);
         }
     }
 }
@@ -279,7 +282,7 @@ impl Site<'_> {
         instance.public_ip = None;
         let subnet = instance.subnet_id.clone();
         if let (Some(address), Some(subnet)) = (address, compute.subnets.get_mut(&subnet)) {
-            subnet.give_back(address);
+            subnet.addresses.give_back(address);
         }
         compute.release_capacity(self.fabric, id);
         self.fabric.after(

@@ -114,7 +114,7 @@ impl Compute {
     fn take_address(&mut self, subnet: &Name) -> Result<(Name, Ipv4Addr), LaunchFailure> {
         let found = self.subnets.get_mut(subnet);
         found
-            .and_then(|subnet| Some((subnet.vpc_id.clone(), subnet.take()?)))
+            .and_then(|subnet| Some((subnet.vpc_id.clone(), subnet.addresses.take()?)))
             .ok_or_else(|| {
                 LaunchFailure::new(
                     "InsufficientFreeAddressesInSubnet",
@@ -215,7 +215,7 @@ impl Compute {
         let region = fabric.regions.get(&self.region);
         if region
             .and_then(|region| region.zones.get(zone))
-            .is_some_and(|z| z.has_room(instance_type))
+            .is_some_and(|z| z.capacity.has_room(instance_type))
         {
             return Ok(());
         }

@@ -26,7 +26,7 @@ pub(super) fn subnets(view: View<'_>, params: &Params) -> Answer {
     let size = max_results(params, 5, 1000)?.unwrap_or(usize::MAX);
     let passes = |subnet: &Subnet, filter: &Filter<'_>| match filter.name {
         "availability-zone" => filter.accepts(&subnet.zone),
-        "cidr-block" => filter.accepts(&subnet.cidr()),
+        "cidr-block" => filter.accepts(&subnet.addresses.cidr()),
         "state" => filter.accepts("available"),
         "subnet-id" => filter.accepts(&subnet.id),
         "vpc-id" => filter.accepts(&subnet.vpc_id),
@@ -56,8 +56,8 @@ pub(super) fn subnets(view: View<'_>, params: &Params) -> Answer {
         xml.raw("<state>available</state>");
         xml.text("vpcId", &subnet.vpc_id);
         xml.text("ownerId", &compute.account);
-        xml.text("cidrBlock", &subnet.cidr());
-        xml.plain("availableIpAddressCount", subnet.free());
+        xml.text("cidrBlock", &subnet.addresses.cidr());
+        xml.plain("availableIpAddressCount", subnet.addresses.free());
         xml.text("availabilityZone", &subnet.zone);
         let zone = zones.and_then(|zones| zones.get(&subnet.zone));
         xml.optional("availabilityZoneId", zone.map(|zone| zone.id.as_str()));

@@ -99,6 +99,7 @@ impl AwsError {
                     status: *status,
                 };
             }
+            (Effect::Answer { status, .. }, _) => ("Scripted", String::new(), *status),
             (
                 Effect::LostAnswer | Effect::Disconnect | Effect::Latency(_) | Effect::StaleRead(_),
                 _,

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::saved::base64_text;
+use crate::saved::base64_text;
 
 pub(crate) use object::call;
 pub(crate) use request::{S3Action, S3Request};

@@ -1,12 +1,14 @@
 //! Who calls: the signature, the session and its end.
 
-use super::facts::Received;
-use crate::aws::{
-    protocol::{
-        AwsError, Service,
-        sigv4::{Authorization, Signable},
+use crate::{
+    aws::{
+        protocol::{
+            AwsError, Service,
+            sigv4::{Authorization, Signable},
+        },
+        state::{State, identity::Principal},
     },
-    state::{State, identity::Principal},
+    transport::Received,
 };
 
 /// The caller; `None` for an unsigned call.

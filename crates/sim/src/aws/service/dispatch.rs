@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 
-use super::facts::{Facts, Received};
+use super::facts::Facts;
 use crate::{
     aws::{
         autoscaling, ec2,
@@ -16,6 +16,7 @@ use crate::{
         sts,
     },
     faults::Verdict,
+    transport::Received,
 };
 
 /// What carries out an action of a Query service.

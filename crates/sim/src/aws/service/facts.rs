@@ -2,28 +2,22 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, Uri, header};
+use http::{Method, header};
 
 use super::dispatch::Handler;
-use crate::aws::{
-    autoscaling, ec2,
-    protocol::{Params, Service, sigv4::Authorization},
-    s3::S3Request,
-    sts,
+use crate::{
+    aws::{
+        autoscaling, ec2,
+        protocol::{Params, Service, sigv4::Authorization},
+        s3::S3Request,
+        sts,
+    },
+    transport::Received,
 };
 
 /// Elements of a list kept in the journal, and characters of a parameter.
 const FIRST_ELEMENTS: u32 = 12;
 const LONGEST_PARAM: usize = 512;
-
-/// A received request.
-pub(super) struct Received {
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-}
 
 /// What is known of a call before it is carried out.
 pub(super) struct Facts {

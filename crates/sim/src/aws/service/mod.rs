@@ -9,15 +9,13 @@ use std::{sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures::stream;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::BodyExt;
 
 pub(crate) use self::dispatch::Handler;
 use self::{
     authenticate::authenticate,
     dispatch::carry_out,
-    facts::{Facts, Received, facts, query_params, resources, service_of},
+    facts::{Facts, facts, query_params, resources, service_of},
 };
 use super::{
     Inner,
@@ -25,26 +23,16 @@ use super::{
     state::{State, identity::Rights},
 };
 use crate::{
+    cloud::CloudState,
     faults::{CallFacts, Effect, Verdict},
     journal::{Call, Outcome},
+    transport::{Received, broken, scripted},
 };
-
-/// Largest body taken. Ours: the calls simulated here stay far below.
-const MOST_BODY_BYTES: usize = 16 << 20;
 
 /// Answers a request.
 pub(crate) async fn serve(inner: Arc<Inner>, request: Request<Body>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let limited = http_body_util::Limited::new(body, MOST_BODY_BYTES);
-    let body = match limited.collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => return broken(),
-    };
-    let received = Received {
-        method: parts.method,
-        uri: parts.uri,
-        headers: parts.headers,
-        body,
+    let Some(received) = Received::of(request).await else {
+        return broken();
     };
     let (answer, latency) = inner.answer(received);
     if !latency.is_zero() {
@@ -90,6 +78,8 @@ impl Inner {
         let cut = verdict.lost || verdict.refusal == Some(Effect::Disconnect);
         let answer = if cut {
             broken()
+        } else if let Some(scripted) = verdict.refusal.as_ref().and_then(scripted) {
+            scripted
         } else {
             render(result, service, &id, &received)
         };
@@ -103,7 +93,7 @@ impl Inner {
         self.faults.judge(&CallFacts {
             service: facts.service.name(),
             action: &facts.action,
-            access_key_id: &facts.access_key_id,
+            caller: &facts.access_key_id,
             from_instance: facts.from_instance,
             resources: &resources(facts, params),
         })
@@ -136,6 +126,7 @@ impl Inner {
             outcome,
             write: facts.write,
             from_instance: facts.from_instance,
+            sent: None,
         });
     }
 }
@@ -186,11 +177,4 @@ fn render(
         answer.headers_mut().insert(name, id);
     }
     answer
-}
-
-/// An answer whose body breaks off: what a caller sees of a lost connection.
-fn broken() -> Response<Body> {
-    let cut = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-    let body = Body::from_stream(stream::iter([Err::<Bytes, _>(cut)]));
-    Response::new(body)
 }

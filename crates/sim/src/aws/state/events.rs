@@ -1,17 +1,12 @@
-//! What happens next: a queue of events by time. Nothing in the world is found by scanning.
+//! What happens by itself.
 
-use std::{
-    cmp::{Ordering, Reverse},
-    collections::BinaryHeap,
-};
-
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Name;
+use crate::kubelet::Place;
 
 /// Index of an estate in the state.
-pub(crate) type EstateId = usize;
+pub(crate) type EstateId = Place;
 
 /// Something that happens by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,7 +40,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    fn estate(&self) -> EstateId {
+    pub(crate) fn estate(&self) -> EstateId {
         match self {
             Self::GroupWork(estate, _)
             | Self::Metric(estate, _)
@@ -57,71 +52,5 @@ impl Event {
             | Self::Forgotten(estate, _)
             | Self::SpotEnds(estate, _) => *estate,
         }
-    }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Due {
-    at: Timestamp,
-    order: u64,
-    event: Event,
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
-/// Events by time; those of one moment in the order they were added.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Due>>,
-    added: u64,
-}
-
-impl EventQueue {
-    /// Adds an event.
-    pub(crate) fn push(&mut self, at: Timestamp, event: Event) {
-        self.added += 1;
-        self.heap.push(Reverse(Due {
-            at,
-            order: self.added,
-            event,
-        }));
-    }
-
-    /// Whether each event happens in one of so many estates.
-    pub(crate) fn all_within(&self, estates: usize) -> bool {
-        self.heap
-            .iter()
-            .all(|Reverse(due)| due.event.estate() < estates)
-    }
-
-    /// The time of the next event.
-    pub(crate) fn next_at(&self) -> Option<Timestamp> {
-        self.heap.peek().map(|Reverse(due)| due.at)
-    }
-
-    /// The next event that is due at `present`.
-    pub(crate) fn pop_due(&mut self, present: Timestamp) -> Option<(Timestamp, Event)> {
-        if self.next_at()? > present {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(due)| (due.at, due.event))
     }
 }

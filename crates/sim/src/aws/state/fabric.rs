@@ -5,29 +5,15 @@ use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{
-    Name, Timing,
-    events::{EstateId, Event, EventQueue},
-    region::Region,
-};
+use super::{Name, Timing, events::Event, region::Region};
 use crate::{
     SimClock,
     clock::later,
+    events::EventQueue,
     faults::{CallFacts, Faults, Verdict},
+    ids::uuid,
+    kubelet::NodeNews,
 };
-
-/// News for the simulated nodes.
-#[derive(Debug, Clone)]
-pub(crate) enum NodeNews {
-    /// An instance runs: its node may boot.
-    Runs(EstateId, Name),
-    /// An instance ran before the nodes were started.
-    RunsAlready(EstateId, Name),
-    /// An instance stopped.
-    Stops(EstateId, Name),
-    /// An instance is gone.
-    Gone(Name),
-}
 
 /// The shared part of the world.
 #[derive(Debug)]
@@ -37,7 +23,7 @@ pub(crate) struct Fabric {
     pub(crate) now: Timestamp,
     pub(crate) rng: fastrand::Rng,
     pub(crate) timing: Timing,
-    pub(crate) events: EventQueue,
+    pub(crate) events: EventQueue<Event>,
     pub(crate) regions: BTreeMap<Name, Region>,
     pub(crate) faults: Faults,
     pub(crate) nodes: Option<UnboundedSender<NodeNews>>,
@@ -56,15 +42,7 @@ impl Fabric {
 
     /// A UUID-shaped id: activities, refreshes, tokens.
     pub(crate) fn new_uuid(&mut self) -> String {
-        let (high, low) = (self.rng.u64(..), self.rng.u64(..));
-        format!(
-            "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xfff,
-            low >> 52,
-            low & 0xffff_ffff_ffff
-        )
+        uuid(&mut self.rng)
     }
 
     /// What the scripted faults say to a launch a group makes.
@@ -73,7 +51,7 @@ impl Fabric {
         let call = CallFacts {
             service: "ec2",
             action: "RunInstances",
-            access_key_id: "",
+            caller: "",
             from_instance: false,
             resources: &resources,
         };

@@ -2,24 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     time::Duration,
 };
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{aws::saved::pairs, clock::later};
-
-/// A text that is never printed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hidden(pub(crate) String);
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
+use crate::{clock::later, saved::pairs, secret::Hidden};
 
 /// What a principal may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

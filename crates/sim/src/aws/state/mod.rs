@@ -19,10 +19,7 @@ pub(crate) mod network;
 pub(crate) mod region;
 mod timing;
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -30,17 +27,14 @@ pub use timing::Timing;
 
 pub(crate) use self::{
     estate::{Compute, Estate},
-    fabric::{Fabric, NodeNews},
+    fabric::Fabric,
 };
 use self::{
     events::{EstateId, Event},
     identity::Identity,
 };
 use super::s3::Bucket;
-use crate::{
-    clock::later,
-    kubelet::{BootFailure, Registered},
-};
+use crate::{cloud::CloudState, history::History, kubelet::Kubelets};
 
 /// A name or id that many places hold.
 pub(crate) type Name = Arc<str>;
@@ -64,13 +58,11 @@ pub(crate) struct State {
     pub(crate) estates: Vec<Estate>,
     pub(crate) identity: Identity,
     pub(crate) buckets: BTreeMap<String, Bucket>,
-    pub(crate) boot_failures: BTreeMap<Name, BootFailure>,
-    /// Nodes that registered or are about to, by instance.
-    pub(crate) registered: BTreeMap<Name, Registered>,
+    pub(crate) kubelets: Kubelets,
     /// How often the world changed.
     revision: u64,
     /// Earlier states an estate was in until the moment beside them, for stale reads.
-    history: Vec<VecDeque<(Timestamp, Arc<Estate>)>>,
+    history: Vec<History<Estate>>,
 }
 
 impl State {
@@ -80,8 +72,7 @@ impl State {
             estates: Vec::new(),
             identity: Identity::default(),
             buckets: BTreeMap::new(),
-            boot_failures: BTreeMap::new(),
-            registered: BTreeMap::new(),
+            kubelets: Kubelets::default(),
             revision: 0,
             history: Vec::new(),
         }
@@ -92,25 +83,10 @@ impl State {
         self.revision += 1;
     }
 
-    /// How often the world changed; time alone is no change.
-    pub(crate) fn revision(&self) -> u64 {
-        self.revision
-    }
-
     /// Puts saved estates in the place of those that are there.
     pub(crate) fn put_estates(&mut self, estates: Vec<Estate>) {
-        self.history = estates.iter().map(|_| VecDeque::new()).collect();
+        self.history = estates.iter().map(|_| History::default()).collect();
         self.estates = estates;
-    }
-
-    /// Handles the events due by now.
-    pub(crate) fn advance(&mut self) {
-        let present = self.fabric.clock.now();
-        while let Some((at, event)) = self.fabric.events.pop_due(present) {
-            self.fabric.now = self.fabric.now.max(at);
-            self.handle(event);
-        }
-        self.fabric.now = self.fabric.now.max(present);
     }
 
     /// Where an account's things in a region are; `None` when there is no such region.
@@ -125,7 +101,7 @@ impl State {
         let id = self.estates.len();
         self.estates
             .push(Estate::new(id, account.into(), region.into()));
-        self.history.push(VecDeque::new());
+        self.history.push(History::default());
         Some(id)
     }
 
@@ -149,10 +125,7 @@ impl State {
 
     /// The estate as it was at `moment`; `None` when it has not changed since.
     pub(crate) fn as_of(&self, id: EstateId, moment: Timestamp) -> Option<Arc<Estate>> {
-        self.history[id]
-            .iter()
-            .find(|(until, _)| *until > moment)
-            .map(|(_, old)| old.clone())
+        self.history[id].as_of(moment)
     }
 
     fn remember(&mut self, id: EstateId) {
@@ -161,19 +134,7 @@ impl State {
             .timing
             .read_lag
             .max(self.fabric.faults.longest_stale_read());
-        let history = &mut self.history[id];
-        if span.is_zero() {
-            history.clear();
-            return;
-        }
-        let now = self.fabric.now;
-        while history
-            .front()
-            .is_some_and(|(until, _)| later(*until, span) < now)
-        {
-            history.pop_front();
-        }
-        history.push_back((now, Arc::new(self.estates[id].clone())));
+        self.history[id].remember(&self.estates[id], self.fabric.now, span);
     }
 
     fn handle(&mut self, event: Event) {
@@ -196,10 +157,29 @@ impl State {
             Event::Stopped(id, instance) => self.site(id).instance_stopped(&instance),
             Event::Terminated(id, instance) => self.site(id).instance_terminated(&instance),
             Event::Forgotten(id, instance) => {
-                self.boot_failures.remove(&instance);
+                self.kubelets.failures.remove(&instance);
                 self.site(id).forget_instance(&instance);
             }
             Event::SpotEnds(id, instance) => self.site(id).spot_ends(&instance),
         }
+    }
+}
+
+impl CloudState for State {
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn advance(&mut self) {
+        let present = self.fabric.clock.now();
+        while let Some((at, event)) = self.fabric.events.pop_due(present) {
+            self.fabric.now = self.fabric.now.max(at);
+            self.handle(event);
+        }
+        self.fabric.now = self.fabric.now.max(present);
+    }
+
+    fn next_event(&self) -> Option<Timestamp> {
+        self.fabric.events.next_at()
     }
 }

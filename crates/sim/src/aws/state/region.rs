@@ -1,11 +1,12 @@
 //! What all accounts share in a region: zones with their capacity, and images.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Name;
+use crate::capacity::Capacity;
 
 /// A region.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,48 +20,14 @@ pub(crate) struct Region {
 pub(crate) struct Zone {
     /// `use1-az1`.
     pub(crate) id: String,
-    /// Most instances of a type at once; a type that is not listed has no limit.
-    capacity: HashMap<String, u32>,
-    used: HashMap<String, u32>,
+    pub(crate) capacity: Capacity,
 }
 
 impl Zone {
     pub(crate) fn new(id: String) -> Self {
         Self {
             id,
-            ..Self::default()
-        }
-    }
-
-    /// Limits a type; `None` lifts the limit. `*` limits every type without a limit of its own.
-    pub(crate) fn limit(&mut self, instance_type: &str, instances: Option<u32>) {
-        match instances {
-            Some(most) => self.capacity.insert(instance_type.to_owned(), most),
-            None => self.capacity.remove(instance_type),
-        };
-    }
-
-    /// Whether one more instance of the type fits.
-    pub(crate) fn has_room(&self, instance_type: &str) -> bool {
-        let limit = self
-            .capacity
-            .get(instance_type)
-            .or_else(|| self.capacity.get("*"));
-        limit.is_none_or(|limit| self.used.get(instance_type).copied().unwrap_or(0) < *limit)
-    }
-
-    pub(crate) fn take(&mut self, instance_type: &str) {
-        match self.used.get_mut(instance_type) {
-            Some(used) => *used += 1,
-            None => {
-                self.used.insert(instance_type.to_owned(), 1);
-            }
-        }
-    }
-
-    pub(crate) fn give_back(&mut self, instance_type: &str) {
-        if let Some(used) = self.used.get_mut(instance_type) {
-            *used = used.saturating_sub(1);
+            capacity: Capacity::default(),
         }
     }
 }
@@ -118,16 +85,5 @@ mod tests {
         );
         assert_eq!(read("capa-ami-ubuntu-24.04-1.35.0-17").unwrap(), "v1.35.0");
         assert_eq!(read("plain-image"), None);
-    }
-
-    #[test]
-    fn a_zone_counts_its_capacity() {
-        let mut zone = Zone::new("use1-az1".into());
-        zone.limit("m6i.large", Some(1));
-        zone.take("m6i.large");
-        assert!(!zone.has_room("m6i.large"));
-        assert!(zone.has_room("m6i.xlarge"));
-        zone.give_back("m6i.large");
-        assert!(zone.has_room("m6i.large"));
     }
 }

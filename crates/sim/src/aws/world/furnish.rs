@@ -10,18 +10,22 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::World;
-use crate::aws::{
-    InstanceState, State,
-    autoscaling::group::{Group, Lifecycle, Member},
-    ec2::instance::Instance,
-    s3::Bucket,
-    state::{
-        Fabric, Name,
-        events::EstateId,
-        identity::{Hidden, Key, Principal, Rights, Role},
-        network::Subnet,
-        region::{Image, Zone},
+use crate::{
+    addresses::Addresses,
+    aws::{
+        InstanceState, State,
+        autoscaling::group::{Group, Lifecycle, Member},
+        ec2::instance::Instance,
+        s3::Bucket,
+        state::{
+            Fabric, Name,
+            events::EstateId,
+            identity::{Key, Principal, Rights, Role},
+            network::Subnet,
+            region::{Image, Zone},
+        },
     },
+    secret::Hidden,
 };
 
 /// A machine image to add.
@@ -209,15 +213,15 @@ impl World {
         if !zones.is_some_and(|zones| zones.contains_key(subnet.zone)) {
             return false;
         }
-        let made = Subnet::new(
-            subnet.id.into(),
-            subnet.vpc.into(),
-            subnet.zone.into(),
-            subnet.cidr,
-            subnet.first_host,
-        );
-        let (Some(made), Some(id)) = (made, state.estate_id(account, region)) else {
+        let addresses = Addresses::new(subnet.cidr, subnet.first_host);
+        let (Some(addresses), Some(id)) = (addresses, state.estate_id(account, region)) else {
             return false;
+        };
+        let made = Subnet {
+            id: subnet.id.into(),
+            vpc_id: subnet.vpc.into(),
+            zone: subnet.zone.into(),
+            addresses,
         };
         state.estates[id]
             .compute
@@ -403,7 +407,7 @@ fn place(state: &mut State, estate: EstateId, placed: PlacedInstance) -> bool {
         .find(|subnet| *subnet.zone == *placed.zone);
     let Some(subnet) = subnet else { return false };
     if let Some(address) = placed.private_ip {
-        subnet.take_this(address);
+        subnet.addresses.take_this(address);
     }
     let id: Name = placed.id.into();
     let group: Name = placed.group.into();

@@ -182,7 +182,7 @@ impl World {
 
     /// Instances whose node did not come up, and why.
     pub fn boot_failures(&self) -> Vec<BootFailure> {
-        self.state().boot_failures.values().cloned().collect()
+        self.state().kubelets.failures.values().cloned().collect()
     }
 }
 

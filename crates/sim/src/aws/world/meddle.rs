@@ -16,7 +16,7 @@ impl World {
         self.change(|state| {
             for region in state.fabric.regions.values_mut() {
                 if let Some(zone) = region.zones.get_mut(zone) {
-                    zone.limit(instance_type, instances);
+                    zone.capacity.limit(instance_type, instances);
                 }
             }
         });

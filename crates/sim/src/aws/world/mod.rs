@@ -10,7 +10,8 @@ use std::{sync::Arc, time::Duration};
 pub use furnish::{ImageSpec, PlacedInstance, SubnetSpec};
 pub use look::{GroupInfo, InstanceInfo, MemberInfo, TemplateInfo};
 
-use super::{Held, Inner, State, Timing, state::events::EstateId};
+use super::{Inner, State, Timing, state::events::EstateId};
+use crate::cloud::{CloudState, Held};
 
 /// A handle on the world. Clones are the same world.
 #[derive(Clone)]
@@ -34,14 +35,14 @@ impl World {
     }
 
     /// The present state.
-    fn state(&self) -> Held<'_> {
+    fn state(&self) -> Held<'_, State> {
         let mut state = self.inner.lock();
         state.advance();
         state
     }
 
     /// The present state, to change it.
-    fn hand(&self) -> Held<'_> {
+    fn hand(&self) -> Held<'_, State> {
         let mut state = self.state();
         state.touch();
         state

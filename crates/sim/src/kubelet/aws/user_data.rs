@@ -1,21 +1,21 @@
 //! From user data to bootstrap data: what the boot stub or Ignition does on a real machine.
 
-use std::{io::Read, time::Duration};
+use std::time::Duration;
 
 use axum::body::Body;
-use flate2::read::GzDecoder;
 use http::{Method, Request, Uri};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use super::{Nodes, machine::Machine};
-use crate::aws::EstateId;
+use super::super::{
+    host::{Hosts, Machine},
+    payload::{assignment, check_ignition, cloud_config, labels},
+};
+use crate::aws::AwsSim;
 
 /// The stub's patience: sixty attempts, five seconds apart.
 const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(5);
-/// Largest bootstrap data taken after unpacking.
-const MOST_BYTES: u64 = 8 << 20;
 
 /// What user data asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,13 +69,7 @@ impl UserData {
         let object = assignment(text, "object")
             .ok_or_else(|| "the boothook has no line object='s3://…'".to_owned())?;
         let object = ObjectRef::parse(&object)?;
-        let labels = assignment(text, "node_labels").unwrap_or_default();
-        let labels = labels
-            .split(',')
-            .filter(|label| !label.is_empty())
-            .map(|label| label.split_once('=').unwrap_or((label, "")))
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let labels = labels(&assignment(text, "node_labels").unwrap_or_default());
         Ok(Self::Boothook {
             region: assignment(text, "region"),
             object,
@@ -113,38 +107,10 @@ impl ObjectRef {
     }
 }
 
-/// The value of the first shell assignment to a name, one level of quotes removed.
-fn assignment(text: &str, name: &str) -> Option<String> {
-    text.lines().find_map(|line| {
-        let line = line.trim();
-        let line = line
-            .strip_prefix("readonly ")
-            .or(line.strip_prefix("export "))
-            .unwrap_or(line);
-        let (left, right) = line.split_once('=')?;
-        if !left.eq_ignore_ascii_case(name) {
-            return None;
-        }
-        let right = right.trim();
-        let unquoted = ['\'', '"'].into_iter().find_map(|quote| {
-            let inner = right.strip_prefix(quote)?;
-            inner.find(quote).map(|end| &inner[..end])
-        });
-        let bare = || {
-            right
-                .split([' ', '\t', ';', '#'])
-                .next()
-                .unwrap_or_default()
-        };
-        Some(unquoted.unwrap_or_else(bare).to_owned())
-    })
-}
-
-impl Nodes {
+impl AwsSim {
     /// Does what the user data asks for; the labels the kubelet is to register with.
-    pub(super) async fn bootstrap(
+    pub(super) async fn follow_user_data(
         &self,
-        estate: EstateId,
         machine: &Machine,
     ) -> Result<Vec<(String, String)>, String> {
         match UserData::read(&machine.user_data)? {
@@ -155,14 +121,12 @@ impl Nodes {
                 labels,
             } => {
                 let region = region.unwrap_or_else(|| machine.region.clone());
-                let data = self.fetch(estate, machine, &region, &object).await?;
-                check_cloud_config(&data).map_err(|why| format!("{object}: {why}"))?;
+                let data = self.fetch(machine, &region, &object).await?;
+                cloud_config(&data).map_err(|why| format!("{object}: {why}"))?;
                 Ok(labels)
             }
             UserData::Ignition(object) => {
-                let data = self
-                    .fetch(estate, machine, &machine.region, &object)
-                    .await?;
+                let data = self.fetch(machine, &machine.region, &object).await?;
                 check_ignition(&data).map_err(|why| format!("{object}: {why}"))?;
                 Ok(Vec::new())
             }
@@ -172,14 +136,13 @@ impl Nodes {
     /// Fetches an object as patiently as the stub. Each failed attempt is made known.
     async fn fetch(
         &self,
-        estate: EstateId,
         machine: &Machine,
         region: &str,
         object: &ObjectRef,
     ) -> Result<Vec<u8>, String> {
         let mut attempt = 1;
         loop {
-            let why = match self.get(estate, machine, region, object).await {
+            let why = match self.get_object(machine, region, object).await {
                 Ok(data) => return Ok(data),
                 Err(why) => format!("fetching {object} failed {attempt} times: {why}"),
             };
@@ -188,19 +151,18 @@ impl Nodes {
             }
             self.report(&machine.id, Some(why));
             attempt += 1;
-            self.sim.inner.clock.sleep(PAUSE).await;
+            self.inner.clock.sleep(PAUSE).await;
         }
     }
 
-    async fn get(
+    async fn get_object(
         &self,
-        estate: EstateId,
         machine: &Machine,
         region: &str,
         object: &ObjectRef,
     ) -> Result<Vec<u8>, String> {
         let signer = self
-            .signer(estate, &machine.id, region)
+            .instance_signer(machine, region)
             .ok_or_else(|| "the instance has no instance profile".to_owned())?;
         let path: String = object
             .key
@@ -215,12 +177,11 @@ impl Nodes {
         let uri: Uri = format!("https://{host}/{}/{path}", object.bucket)
             .parse()
             .map_err(|_| format!("{object} cannot be written as an address"))?;
-        let headers = signer.sign(&Method::GET, &uri, &host, self.sim.inner.clock.now());
+        let headers = signer.sign(&Method::GET, &uri, &host, self.inner.clock.now());
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
         let answer = self
-            .sim
             .router()
             .oneshot(request)
             .await
@@ -243,46 +204,6 @@ impl Nodes {
             parts.status.as_u16(),
             code.map_or("", |(code, _)| code)
         ))
-    }
-}
-
-/// The stub's check: gzip is unpacked, and only cloud-config is installed.
-fn check_cloud_config(data: &[u8]) -> Result<(), String> {
-    let mut unpacked = Vec::new();
-    let data = if data.starts_with(&[0x1f, 0x8b]) {
-        GzDecoder::new(data)
-            .take(MOST_BYTES)
-            .read_to_end(&mut unpacked)
-            .map_err(|_| "the gzip data is broken".to_owned())?;
-        &unpacked
-    } else {
-        data
-    };
-    let text = String::from_utf8_lossy(data);
-    let mut lines = text.lines().map(|line| line.trim_end_matches('\r'));
-    let first = lines.next().unwrap_or_default();
-    let header = if first.starts_with("## template: jinja") {
-        lines.next().unwrap_or_default()
-    } else {
-        first
-    };
-    if header.starts_with("#cloud-config") {
-        return Ok(());
-    }
-    Err("the bootstrap data is not cloud-config".to_owned())
-}
-
-fn check_ignition(data: &[u8]) -> Result<(), String> {
-    if data.starts_with(&[0x1f, 0x8b]) {
-        return Err("Ignition cannot fetch a compressed config".to_owned());
-    }
-    let config: Option<serde_json::Value> = serde_json::from_slice(data).ok();
-    match config
-        .as_ref()
-        .and_then(|config| config.pointer("/ignition/version"))
-    {
-        Some(_) => Ok(()),
-        None => Err("the bootstrap data is not an Ignition config".to_owned()),
     }
 }
 
@@ -321,18 +242,6 @@ mod tests {
             })
         );
         assert!(UserData::read(br#"{"ignition":{"version":"3.0.0"}}"#).is_err());
-    }
-
-    #[test]
-    fn only_cloud_config_is_installed() {
-        assert!(check_cloud_config(b"#cloud-config\nruncmd: []\n").is_ok());
-        assert!(check_cloud_config(b"## template: jinja\r\n#cloud-config\r\n").is_ok());
-        assert!(check_cloud_config(b"## template: jinja\n#!/bin/sh\n").is_err());
-        assert!(check_cloud_config(b"#!/bin/sh\n").is_err());
-        assert!(check_cloud_config(&[0x1f, 0x8b, 8, 0]).is_err());
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut packed, b"#cloud-config\n").unwrap();
-        assert!(check_cloud_config(&packed.finish().unwrap()).is_ok());
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! Autoscale: what it does at a look at a setting (azure-machinepool.md, 14.5).
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Setting,
+    setting::{Activity, Plan, Rule},
+};
+use crate::{
+    azure::{
+        compute::{Provisioning, ScaleSet, resize_set},
+        protocol::id,
+        state::{Name, Site, events::Event},
+    },
+    clock::later,
+};
+
+/// Entries of the activity log that are kept.
+const KEPT: usize = 50;
+
+/// What a look comes to.
+struct Decision {
+    goal: u32,
+    /// A rule, not a bound, wants it: its cooldown counts.
+    by_rule: bool,
+}
+
+impl Site<'_> {
+    /// Looks at a setting, and looks again after the pause.
+    pub(crate) fn autoscale(&mut self, group: &Name, name: &Name, serial: u64) {
+        let known = |site: &Self| -> Option<Setting> {
+            let group = site.subscription.groups.get(group)?;
+            let setting = group.settings.get(name)?;
+            (setting.serial == serial).then(|| setting.clone())
+        };
+        let Some(setting) = known(self) else { return };
+        self.autoscale_now(group, name, &setting);
+        let look = Event::Autoscale {
+            place: self.subscription.place,
+            group: group.clone(),
+            setting: name.clone(),
+            serial,
+        };
+        let pause = self.fabric.timing.autoscale;
+        self.fabric.after(pause, look);
+    }
+
+    /// Does what a setting asks for now.
+    pub(crate) fn autoscale_now(&mut self, group: &Name, name: &Name, setting: &Setting) {
+        let plan = &setting.plan;
+        let (Some(in_group), Some(set)) = (
+            id::part(&plan.target, "resourceGroups"),
+            id::part(&plan.target, "virtualMachineScaleSets"),
+        ) else {
+            return;
+        };
+        let Ok(set) = self.subscription.scale_set(in_group, set) else {
+            return;
+        };
+        let idle = set.operations.is_empty() && set.provisioning != Provisioning::Deleting;
+        let now = self.fabric.now;
+        let decision = decide(plan, set, setting.acted, now);
+        let Some(decision) = decision.filter(|_| plan.enabled && idle) else {
+            return;
+        };
+        let (at, before) = (set.at.clone(), set.capacity);
+        let failure = match self.check_quota(set, decision.goal) {
+            Err(error) => Some(error),
+            Ok(()) => resize_set(self, &at, decision.goal),
+        };
+        let failed = failure.is_some();
+        let entry = Activity {
+            at: now,
+            from: before,
+            to: decision.goal,
+            failure: failure.map(|error| format!("{}: {}", error.code, error.message)),
+        };
+        let setting = self
+            .subscription
+            .groups
+            .get_mut(group)
+            .and_then(|group| group.settings.get_mut(name));
+        if let Some(setting) = setting {
+            if !failed || decision.by_rule {
+                setting.acted = Some(now);
+            }
+            setting.activities.push(entry);
+            if setting.activities.len() > KEPT {
+                setting.activities.remove(0);
+            }
+        }
+    }
+}
+
+/// The capacity a plan wants of a set; `None` when it is right as it is.
+fn decide(
+    plan: &Plan,
+    set: &ScaleSet,
+    acted: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Decision> {
+    let capacity = set.capacity;
+    let bounded = capacity.clamp(plan.minimum, plan.maximum);
+    if bounded != capacity {
+        return Some(Decision {
+            goal: bounded,
+            by_rule: false,
+        });
+    }
+    if plan.minimum == plan.maximum || plan.rules.is_empty() {
+        return None;
+    }
+    let cpu = |rule: &Rule| set.average_cpu(rule.window, now);
+    if plan.rules.iter().any(|rule| cpu(rule).is_none()) {
+        let raise = capacity < plan.default;
+        return raise.then_some(Decision {
+            goal: plan.default,
+            by_rule: false,
+        });
+    }
+    let is_true = |rule: &&Rule| cpu(rule).is_some_and(|cpu| rule.is_true(cpu));
+    let cooled = |rule: &Rule| acted.is_none_or(|acted| later(acted, rule.cooldown) <= now);
+    let goal = |rule: &Rule| rule.goal(capacity).clamp(plan.minimum, plan.maximum);
+    let mut outs = plan.rules.iter().filter(|rule| rule.increases);
+    if let Some(rule) = outs.clone().find(is_true) {
+        let goal = goal(rule);
+        return (cooled(rule) && goal > capacity).then_some(Decision {
+            goal,
+            by_rule: true,
+        });
+    }
+    let ins: Vec<&Rule> = plan.rules.iter().filter(|rule| !rule.increases).collect();
+    let rule = ins.first().filter(|_| ins.iter().all(is_true))?;
+    let goal = goal(rule);
+    // It would flap: with fewer instances the CPU of each is where a scale-out begins.
+    let flaps = outs.any(|out| {
+        let cpu = cpu(out).unwrap_or_default();
+        goal == 0 || out.is_true(cpu * f64::from(capacity) / f64::from(goal))
+    });
+    (cooled(rule) && goal < capacity && !flaps).then_some(Decision {
+        goal,
+        by_rule: true,
+    })
+}
+
+impl ScaleSet {
+    /// Average CPU of its running instances over a window; `None` when it cannot be read.
+    fn average_cpu(&self, window: Duration, now: Timestamp) -> Option<f64> {
+        let began = now - SignedDuration::try_from(window).ok()?;
+        let whole = self.series_average(began, now);
+        let running: Vec<u32> = self.live().map(|instance| instance.number).collect();
+        let own: Vec<f64> = running
+            .iter()
+            .filter_map(|number| self.cpu_of.get(number).copied().or(whole))
+            .collect();
+        if own.is_empty() {
+            return None;
+        }
+        let count = f64::from(u32::try_from(own.len()).ok()?);
+        Some(own.iter().sum::<f64>() / count)
+    }
+
+    /// Average of the set's series between two moments, as far as it is known.
+    fn series_average(&self, began: Timestamp, now: Timestamp) -> Option<f64> {
+        let (mut weighted, mut seconds) = (0.0, 0.0);
+        let ends = self.cpu.iter().skip(1).map(|(at, _)| *at);
+        for ((from, percent), to) in self.cpu.iter().zip(ends.chain([now])) {
+            let span = to.min(now).duration_since((*from).max(began));
+            let span = span.as_secs_f64().max(0.0);
+            weighted += percent * span;
+            seconds += span;
+        }
+        if seconds > 0.0 {
+            return Some(weighted / seconds);
+        }
+        self.cpu.last().map(|(_, percent)| *percent)
+    }
+}
