@@ -170,6 +170,14 @@ fn parts(served: &Served) -> Vec<Part> {
             verbs: &["create"],
         });
     }
+    if kind.behaviour == Behaviour::ServiceAccount {
+        let group = "authentication.k8s.io".to_owned();
+        parts.push(Part {
+            name: "token",
+            kind: (group, "v1".to_owned(), "TokenRequest".to_owned()),
+            verbs: &["create"],
+        });
+    }
     if served.version().status {
         parts.push(Part {
             name: "status",
@@ -221,12 +229,13 @@ pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Opti
             resources.push(resource);
         }
     }
-    for (_, plural, kind, _) in REVIEWS
+    for (_, plural, kind, review) in REVIEWS
         .iter()
         .filter(|(of, ..)| *of == group && version == "v1")
     {
         resources.push(json!({
-            "name": plural, "singularName": kind.to_ascii_lowercase(), "namespaced": false,
+            "name": plural, "singularName": kind.to_ascii_lowercase(),
+            "namespaced": review.namespaced(),
             "kind": kind, "verbs": ["create"],
         }));
     }
@@ -308,12 +317,13 @@ fn aggregated_resources(registry: &Registry, group: &str, version: &str) -> Vec<
             resource
         })
         .collect();
-    for (_, plural, kind, _) in REVIEWS
+    for (_, plural, kind, review) in REVIEWS
         .iter()
         .filter(|(of, ..)| *of == group && version == "v1")
     {
         resources.push(json!({
-            "resource": plural, "responseKind": spoken(group, version, kind), "scope": "Cluster",
+            "resource": plural, "responseKind": spoken(group, version, kind),
+            "scope": scope(review.namespaced()),
             "singularResource": kind.to_ascii_lowercase(), "verbs": ["create"],
         }));
     }

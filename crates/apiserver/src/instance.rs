@@ -1,10 +1,13 @@
 //! One isolated API: its objects, its kinds, its journal.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, Weak};
 
+use futures::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::access::{CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, Caller, Followed, bootstrap};
 use crate::clock::{Clock, stamp};
 use crate::ids::Ids;
 use crate::journal::Journal;
@@ -30,6 +33,9 @@ struct Inner {
     ids: Arc<Ids>,
     authority: Arc<Authority>,
     journal: Journal,
+    policy: Followed,
+    /// Whether the instance is being removed: nothing is written to it any more.
+    retired: AtomicBool,
 }
 
 /// An instance that its own background loop does not keep alive.
@@ -63,6 +69,8 @@ impl Instance {
         let instance = Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
+                policy: Followed::new(space.clone()),
+                retired: AtomicBool::new(false),
                 space,
                 writer,
                 registry: RwLock::new(Arc::new(Registry::default())),
@@ -76,11 +84,51 @@ impl Instance {
         instance
     }
 
-    /// Makes the system namespaces that are missing.
-    pub(crate) fn make_namespaces(&self) -> Result<(), CommitError> {
-        NAMESPACES
-            .iter()
-            .try_for_each(|namespace| self.make_namespace(namespace))
+    /// Makes what every cluster has and this one lacks: system namespaces, roles and bindings.
+    pub(crate) fn complete(&self) -> Result<(), CommitError> {
+        let namespaces = NAMESPACES.iter();
+        namespaces
+            .into_iter()
+            .try_for_each(|namespace| self.make_namespace(namespace))?;
+        self.make_roles()
+    }
+
+    /// Makes or repairs the built-in roles and bindings, in one commit of the disk.
+    fn make_roles(&self) -> Result<(), CommitError> {
+        let (writer, space) = (&self.inner.writer, &self.inner.space);
+        let writes = bootstrap::OBJECTS.iter().filter_map(|wanted| {
+            let key = Key {
+                shelf: match wanted.get("roleRef") {
+                    Some(_) => CLUSTER_ROLE_BINDINGS.into(),
+                    None => CLUSTER_ROLES.into(),
+                },
+                namespace: String::new(),
+                name: crate::object::name(wanted).to_owned(),
+            };
+            let (expect, object) = match space.get(&key) {
+                None => {
+                    let mut object = wanted.clone();
+                    let meta = crate::object::meta_mut(&mut object);
+                    meta.insert("uid".into(), self.inner.ids.uid().into());
+                    meta.insert("creationTimestamp".into(), self.stamp().into());
+                    (Expect::Absent, object)
+                }
+                Some(live) => {
+                    let repaired = bootstrap::repaired(&live.value(), wanted)?;
+                    (Expect::Revision(live.revision), repaired)
+                }
+            };
+            Some(async move { writer.commit(space, &key, expect, Some(object)).await })
+        });
+        // Not a task of the runtime: its budget would never be renewed while this thread waits.
+        let outcomes = tokio::task::unconstrained(join_all(writes));
+        for outcome in futures::executor::block_on(outcomes) {
+            match outcome {
+                Ok(_) | Err(CommitError::Conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     fn make_namespace(&self, name: &str) -> Result<(), CommitError> {
@@ -114,11 +162,29 @@ impl Instance {
 
     /// The API as a service, without a socket. Every caller is trusted as the administrator.
     pub fn router(&self) -> axum::Router {
+        self.router_as(Caller::admin())
+    }
+
+    /// The API as a service, without a socket, for one identity: its roles decide what it may do.
+    pub fn router_as(&self, caller: Caller) -> axum::Router {
         let instance = self.clone();
-        axum::Router::new().fallback(move |request: axum::extract::Request| {
-            let instance = instance.clone();
-            async move { crate::handlers::handle(&instance, request).await }
+        axum::Router::new().fallback(move |mut request: axum::extract::Request| {
+            let (instance, caller) = (instance.clone(), caller.clone());
+            async move {
+                request.extensions_mut().insert(caller);
+                crate::handlers::handle(&instance, request).await
+            }
         })
+    }
+
+    /// Refuses writes from now on, those of the loop included.
+    pub(crate) fn retire(&self) {
+        self.inner.retired.store(true, Ordering::Release);
+    }
+
+    /// The roles and bindings of this instance.
+    pub(crate) fn policy(&self) -> &Followed {
+        &self.inner.policy
     }
 
     /// The write requests that this instance answered.
@@ -196,6 +262,9 @@ impl Instance {
         expect: Expect,
         object: Option<Value>,
     ) -> Result<Arc<Record>, CommitError> {
+        if self.inner.retired.load(Ordering::Acquire) {
+            return Err(CommitError::Storage("the instance was removed".into()));
+        }
         let record = self
             .inner
             .writer

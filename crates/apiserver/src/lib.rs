@@ -22,6 +22,7 @@
 //! object (`strategy`, `metadata`, `schema`, `apply`), `store` commits it and wakes the watches,
 //! `lifecycle` follows with what owner references and finalizers ask for.
 
+mod access;
 pub mod apply;
 mod clock;
 mod convert;
@@ -45,6 +46,7 @@ mod store;
 mod strategy;
 pub mod table;
 
+pub use access::Caller;
 pub use clock::{Clock, SystemClock, TokioClock};
 pub use instance::Instance;
 pub use journal::{Journal, WriteRequest};

@@ -55,7 +55,7 @@ fn label_problem(text: &str) -> Option<String> {
 }
 
 /// Names that may hold anything a path segment can.
-fn path_segment_problem(text: &str) -> Option<String> {
+pub(crate) fn path_segment_problem(text: &str) -> Option<String> {
     if matches!(text, "." | "..") {
         return Some(format!("may not be '{text}'"));
     }

@@ -130,3 +130,13 @@ pub(crate) fn join_api_version(group: &str, version: &str) -> String {
         format!("{group}/{version}")
     }
 }
+
+/// A text in the data of a Secret.
+pub(crate) fn secret_text(secret: &Value, key: &str) -> Option<String> {
+    use base64::Engine as _;
+    let encoded = at(secret, &["data", key])?.as_str()?;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(encoded)
+        .ok()?;
+    String::from_utf8(bytes).ok()
+}

@@ -158,6 +158,11 @@ impl Failure {
         Self::new(409, "Conflict", message).about(&kind.group, &kind.plural, name)
     }
 
+    /// A conflict that names a kind of the core group instead of its resource.
+    pub(crate) fn conflict_about(kind: &str, name: &str, message: String) -> Self {
+        Self::new(409, "Conflict", message).about("", kind, name)
+    }
+
     /// A delete's precondition does not hold; names the kind instead of the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
         let own = qualified(&kind.group, &kind.kind);
@@ -173,11 +178,22 @@ impl Failure {
     }
 
     pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
-        let message = format!(
-            "{} {name:?} is forbidden: {why}",
-            qualified(&kind.group, &kind.plural)
-        );
-        Self::new(403, "Forbidden", message).about(&kind.group, &kind.plural, name)
+        Self::forbidden_in(&kind.group, &kind.plural, name, why)
+    }
+
+    /// Refused for a resource that may not exist; an empty name means the collection.
+    pub(crate) fn forbidden_in(group: &str, plural: &str, name: &str, why: &str) -> Self {
+        let what = qualified(group, plural);
+        let message = match name {
+            "" => format!("{what} is forbidden: {why}"),
+            name => format!("{what} {name:?} is forbidden: {why}"),
+        };
+        Self::new(403, "Forbidden", message).about(group, plural, name)
+    }
+
+    /// Refused for a path that names no resource.
+    pub(crate) fn forbidden_path(why: &str) -> Self {
+        Self::new(403, "Forbidden", format!("forbidden: {why}"))
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {

@@ -4,13 +4,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use crate::access::escalation::Granting;
+use crate::access::objects;
 use crate::object::{at, child_mut, meta_mut, name, text};
 use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
 use crate::status_error::Cause;
 
+/// The type of Secrets that carry a ServiceAccount's token.
+pub(crate) const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
+/// The annotation of such a Secret that names the account.
+pub(crate) const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
+
 /// Completes an object that is about to be made.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
+    if let Some(granting) = Granting::of(&kind.group, &kind.plural) {
+        objects::complete(granting, object);
+    }
     match kind.behaviour {
         Behaviour::Namespace => {
             let own = name(object).to_owned();
@@ -36,8 +46,18 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
         Behaviour::CertificateSigningRequest => {
             drop_field(object, "status");
             let spec = child_mut(object, "spec");
-            spec.insert("username".into(), caller.name.as_str().into());
-            spec.insert("groups".into(), json!(caller.groups));
+            for (field, value) in [
+                ("username", json!(caller.name)),
+                ("uid", json!(caller.uid)),
+                ("groups", json!(caller.groups)),
+                ("extra", json!(caller.extra)),
+            ] {
+                if value.as_str().is_some_and(str::is_empty) || value == json!({}) {
+                    spec.remove(field);
+                } else {
+                    spec.insert(field.into(), value);
+                }
+            }
         }
         Behaviour::PodDisruptionBudget => drop_field(object, "status"),
         Behaviour::Custom
@@ -52,6 +72,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
 
 /// Completes the new state of an object that exists.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
+    if let Some(granting) = Granting::of(&kind.group, &kind.plural) {
+        objects::complete(granting, object);
+    }
     match kind.behaviour {
         Behaviour::Namespace => {
             let finalizers = at(old, &["spec", "finalizers"]).cloned();
@@ -80,8 +103,16 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
 /// Everything that is wrong with an object of a built-in kind, beyond its schema.
 pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Vec::new();
+    if let Some(granting) = Granting::of(&kind.group, &kind.plural) {
+        causes.extend(objects::validate(granting, object, old));
+    }
     match kind.behaviour {
         Behaviour::Secret => {
+            let account = ["metadata", "annotations", ACCOUNT_NAME];
+            if text(object, &["type"]) == TOKEN_TYPE && text(object, &account).is_empty() {
+                let path = format!("metadata.annotations[{ACCOUNT_NAME}]");
+                causes.push(Cause::required(&path, ""));
+            }
             for (key, value) in object
                 .get("data")
                 .and_then(Value::as_object)

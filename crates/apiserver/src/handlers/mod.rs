@@ -11,6 +11,7 @@ mod list;
 mod patch;
 mod reviews;
 mod scale;
+mod token_request;
 mod update;
 mod watch;
 mod write;
@@ -24,6 +25,7 @@ pub(crate) use write::Writing;
 use axum::body::Body;
 use http::{Method, Request, Response};
 
+use crate::access::{self, tokens::service_account};
 use crate::discovery;
 use crate::instance::Instance;
 use crate::journal::WriteRequest;
@@ -52,13 +54,16 @@ pub(crate) fn refuse(failure: &Failure) -> Response<Body> {
 }
 
 async fn route(instance: &Instance, request: Request<Body>) -> Outcome<Response<Body>> {
-    let route = path::parse(request.uri().path()).ok_or_else(Failure::no_such_path)?;
-    let target = match route {
+    let route = path::parse(request.uri().path());
+    let (mut parts, body) = request.into_parts();
+    access::admit(instance, &mut parts, route.as_ref())?;
+    let request = Request::from_parts(parts, body);
+    let target = match route.ok_or_else(Failure::no_such_path)? {
         Route::Object(target) => target,
         other => return service(instance, &other, &request),
     };
     if let Some(review) = reviews::review(&target) {
-        return reviews::answer(review, instance, request).await;
+        return reviews::answer(review, &target, instance, request).await;
     }
     resource(instance, target, request).await
 }
@@ -75,6 +80,8 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
         Route::Health => return Ok(answer::plain_text("ok")),
         Route::Root => Some(discovery::paths(&registry)),
         Route::Version => Some(discovery::version()),
+        Route::Issuer => Some(service_account::issuer_document(instance.name())),
+        Route::TokenKeys => Some(instance.authority().token_key().key_set()),
         Route::CoreVersions if shape == Discovery::Plain => Some(discovery::core_versions()),
         Route::Groups if shape == Discovery::Plain => Some(discovery::groups(&registry)),
         Route::CoreVersions => {
@@ -187,6 +194,7 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Watch, "") => watch::watch(call),
         (Verb::Create, "") if call.target.name.is_none() => create::create(call).await,
         (Verb::Create, "eviction") => delete::evict(call).await,
+        (Verb::Create, "token") => token_request::create(call),
         (Verb::Update, "scale") => scale::update(call).await,
         (Verb::Patch, "scale") => scale::patch(call).await,
         (Verb::Get, "scale") => scale::get(call),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::answer;
 use super::call::Call;
 use super::write::{Writing, check_type};
+use crate::access::{self, Attributes, Resource};
 use crate::apply;
 use crate::object;
 use crate::patch::{self as patches, PatchError};
@@ -115,6 +116,7 @@ async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> 
                 return Err(Failure::conflict(&call.served.kind, call.name(), why));
             }
             let new = applied(call, None, &config)?;
+            may_create(call)?;
             match writing.create(call.target.namespace.as_deref(), new).await {
                 Ok(record) => return Ok(answer::object(call, 201, &record)),
                 Err(failure) if failure.reason == "AlreadyExists" => continue,
@@ -131,6 +133,26 @@ async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> 
         }
     }
     Err(Failure::stale(&call.served.kind, call.name()))
+}
+
+/// An apply that makes an object needs the right to create, too.
+fn may_create(call: &Call) -> Outcome<()> {
+    if call.caller.is_master() {
+        return Ok(());
+    }
+    let kind = &call.served.kind;
+    let resource = Resource {
+        group: kind.group.clone(),
+        plural: kind.plural.clone(),
+        subresource: String::new(),
+        namespace: call.target.namespace.clone().unwrap_or_default(),
+        name: call.name().to_owned(),
+    };
+    access::authorize(
+        &call.instance,
+        &call.caller,
+        &Attributes::on("create", resource),
+    )
 }
 
 /// Whether an applied configuration is one.
@@ -190,6 +212,10 @@ fn apply_failure(error: apply::ApplyError) -> Failure {
 fn patch_failure(error: PatchError) -> Failure {
     match error {
         PatchError::Malformed(message) => Failure::bad_request(message),
+        PatchError::TooLarge(message) => {
+            let message = format!("Request entity too large: {message}");
+            Failure::new(413, "RequestEntityTooLarge", message)
+        }
         PatchError::Unprocessable(why) => {
             // A genuine server keeps the reason to itself, and kubectl's output depends on it.
             tracing::debug!(%why, "a patch does not fit");

@@ -8,16 +8,16 @@ use crate::handlers::Writing;
 use crate::instance::Instance;
 use crate::object::{at, child_mut, text};
 use crate::registry::set_condition;
+use crate::server::{Requested, requested};
 use crate::store::{Change, Event, Key};
 
 /// The shelf of certificate requests.
 pub(super) const SHELF: &str = "certificatesigningrequests.certificates.k8s.io";
+const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
+const KUBELET_CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+const KUBELET_SERVING: &str = "kubernetes.io/kubelet-serving";
 /// The signers that this server is.
-const SIGNERS: [&str; 3] = [
-    "kubernetes.io/kube-apiserver-client",
-    "kubernetes.io/kube-apiserver-client-kubelet",
-    "kubernetes.io/kubelet-serving",
-];
+const SIGNERS: [&str; 3] = [CLIENT, KUBELET_CLIENT, KUBELET_SERVING];
 /// How long a certificate is valid unless less is asked for: Kubernetes' own bound.
 const LONGEST_SECONDS: u64 = 365 * 24 * 3600;
 /// The shortest that can be asked for: Kubernetes' own bound.
@@ -104,8 +104,55 @@ fn sign(instance: &Instance, request: &Value) -> Result<String, String> {
         .and_then(Value::as_u64)
         .unwrap_or(LONGEST_SECONDS);
     let seconds = seconds.clamp(SHORTEST_SECONDS, LONGEST_SECONDS);
-    let authority = instance.authority();
-    authority
-        .sign(&pem, &usages, instance.now(), seconds)
+    let asked = requested(text(request, &["spec", "request"]));
+    let asked = asked.ok_or("spec.request is not a certificate request")?;
+    fits(text(request, &["spec", "signerName"]), &asked, &usages)?;
+    let clients = instance.authority().clients(instance.name());
+    clients
+        .and_then(|clients| clients.sign(&pem, &usages, instance.now(), seconds))
         .map_err(|error| error.to_string())
+}
+
+/// Whether a signer signs what is asked for: each stands for one kind of certificate.
+fn fits(signer: &str, asked: &Requested, usages: &[&str]) -> Result<(), String> {
+    let only = |allowed: &[&str]| usages.iter().all(|usage| allowed.contains(usage));
+    let client = ["key encipherment", "digital signature", "client auth"];
+    let server = ["key encipherment", "digital signature", "server auth"];
+    let needed = if signer == KUBELET_SERVING {
+        "server auth"
+    } else {
+        "client auth"
+    };
+    let refuse = |why: &str| Err(why.to_owned());
+    if !usages.contains(&needed) {
+        return refuse(&format!("usages must include {needed:?}"));
+    }
+    if !only(if signer == KUBELET_SERVING {
+        &server
+    } else {
+        &client
+    }) {
+        return refuse(
+            "usages other than key encipherment, digital signature and client or \
+                       server auth do not fit this signer",
+        );
+    }
+    if signer == CLIENT {
+        return Ok(());
+    }
+    if asked.organizations != ["system:nodes"] {
+        return refuse("the organization must be exactly \"system:nodes\"");
+    }
+    if !asked.common_name.starts_with("system:node:") {
+        return refuse("the common name must start with \"system:node:\"");
+    }
+    if asked.other_names > 0 {
+        return refuse("mail addresses and URIs do not fit this signer");
+    }
+    let named = asked.dns_names + asked.addresses > 0;
+    match signer {
+        KUBELET_CLIENT if named => refuse("DNS names and addresses do not fit this signer"),
+        KUBELET_SERVING if !named => refuse("a DNS name or an address is required"),
+        _ => Ok(()),
+    }
 }

@@ -1,16 +1,19 @@
 //! The loop of an instance: what Kubernetes leaves to its controllers, as far as the API itself
 //! depends on it. Owner references, the end of a namespace, the end of a definition, the status of
-//! disruption budgets, the age of events, the signing of certificate requests.
+//! disruption budgets, the age of events, the signing of certificate requests, roles that gather,
+//! what each namespace has from the start.
 //!
 //! In: the feed of committed changes. Out: writes on the same road that clients use. The loop
 //! keeps nothing that it cannot rebuild from the store, so a restart is an ordinary event.
 
+mod accounts;
 mod budgets;
 mod certificates;
 mod definitions;
 mod events;
 mod gc;
 mod namespaces;
+mod roles;
 
 use tokio::sync::mpsc;
 
@@ -50,6 +53,8 @@ async fn run(weak: WeakInstance, mut feed: mpsc::UnboundedReceiver<Changed>) {
         definitions::note(&instance, &shelf, &event).await;
         budgets::note(&instance, &shelf, &event).await;
         certificates::note(&instance, &shelf, &event).await;
+        roles::note(&instance, &shelf, &event).await;
+        accounts::note(&instance, &shelf, &event).await;
         collector.work(&instance).await;
     }
 }
@@ -64,7 +69,12 @@ async fn recover(instance: &Instance, collector: &mut Collector) {
     collector.check_all();
     for (place, _) in instance.space().list(NAMESPACE_SHELF, None).records {
         namespaces::settle(instance, &place.1).await;
+        accounts::settle(instance, &place.1).await;
     }
+    for (place, _) in instance.space().list(accounts::SECRETS, None).records {
+        accounts::fill(instance, &place.0, &place.1).await;
+    }
+    roles::settle(instance).await;
     for (place, _) in instance.space().list(CRD_SHELF, None).records {
         definitions::settle(instance, &place.1).await;
     }

@@ -20,12 +20,16 @@ pub enum PatchError {
     Malformed(String),
     /// The patch is well formed but doesn't fit the object: answer 422 `Invalid`.
     Unprocessable(String),
+    /// The patch has too many operations: answer 413 `RequestEntityTooLarge`.
+    TooLarge(String),
 }
 
 impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(message) | Self::Unprocessable(message) => f.write_str(message),
+            Self::Malformed(message) | Self::Unprocessable(message) | Self::TooLarge(message) => {
+                f.write_str(message)
+            }
         }
     }
 }

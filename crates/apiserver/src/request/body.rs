@@ -1,5 +1,7 @@
 //! Bodies: bounded, then decoded from JSON, YAML or the few protobuf messages that kubectl sends.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -18,9 +20,18 @@ const MEDIA_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
 ];
 
+/// A client that does not send its body in this time is refused: the time that a genuine server
+/// gives a request.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// Reads the whole body.
 pub(crate) async fn read(body: Body) -> Outcome<Bytes> {
-    match Limited::new(body, LIMIT).collect().await {
+    let collected = Limited::new(body, LIMIT).collect();
+    let Ok(collected) = tokio::time::timeout(PATIENCE, collected).await else {
+        let message = "Timeout: request did not complete within requested timeout";
+        return Err(Failure::new(504, "Timeout", message));
+    };
+    match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Failure::too_large()),
         Err(error) => Err(Failure::bad_request(format!(

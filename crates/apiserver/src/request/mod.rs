@@ -9,19 +9,4 @@ pub(crate) mod path;
 mod protobuf;
 pub(crate) mod selector;
 
-/// Who sends a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Caller {
-    pub(crate) name: String,
-    pub(crate) groups: Vec<String>,
-}
-
-impl Caller {
-    /// The one identity that may do everything.
-    pub(crate) fn admin() -> Self {
-        Self {
-            name: "kubernetes-admin".into(),
-            groups: vec!["system:masters".into(), "system:authenticated".into()],
-        }
-    }
-}
+pub(crate) use crate::access::Caller;

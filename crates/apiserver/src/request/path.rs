@@ -20,6 +20,10 @@ pub(crate) enum Route {
         group: String,
         version: String,
     },
+    /// `/.well-known/openid-configuration`: who issues tokens.
+    Issuer,
+    /// `/openid/v1/jwks`: the keys of tokens.
+    TokenKeys,
     OpenApiIndex,
     OpenApi {
         group: String,
@@ -59,6 +63,8 @@ pub(crate) fn parse(path: &str) -> Option<Route> {
         [] => Some(Route::Root),
         ["version"] => Some(Route::Version),
         ["healthz" | "livez" | "readyz", ..] => Some(Route::Health),
+        [".well-known", "openid-configuration"] => Some(Route::Issuer),
+        ["openid", "v1", "jwks"] => Some(Route::TokenKeys),
         ["api"] => Some(Route::CoreVersions),
         ["apis"] => Some(Route::Groups),
         ["apis", group] => Some(Route::Group(owned(group))),

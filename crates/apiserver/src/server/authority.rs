@@ -1,17 +1,22 @@
-//! Keys of the server: a certificate authority, and the secret that bearer tokens come from.
-//! Kept in the data directory, readable by its owner alone; in memory they last one process.
+//! Keys of the server: a certificate authority, the secret that bearer tokens come from, and the
+//! key of ServiceAccount tokens. Kept in the data directory, readable by its owner alone; in
+//! memory they last one process.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
-    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
+use super::MANAGEMENT;
+use super::client_authority::ClientAuthority;
+use crate::access::tokens::TokenKey;
 use crate::clock::{Clock as _, SystemClock};
 
 /// Clocks may differ by this much.
@@ -23,6 +28,7 @@ const SERVER_LIFE: Duration = Duration::from_hours(2 * 365 * 24);
 const KEY_FILE: &str = "ca.key";
 const CERTIFICATE_FILE: &str = "ca.crt";
 const TOKEN_FILE: &str = "token.secret";
+const SERVICE_ACCOUNT_FILE: &str = "sa.key";
 
 /// Why keys could not be read or made.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +45,7 @@ pub enum CredentialError {
     /// A key or certificate is not one.
     #[error(
         "{path} does not hold what this server wrote: {detail}; restore it from a backup, or \
-             remove ca.key, ca.crt and token.secret to have new ones"
+             remove ca.key, ca.crt, token.secret and sa.key to have new ones"
     )]
     Damaged {
         /// The file.
@@ -58,11 +64,22 @@ impl From<rcgen::Error> for CredentialError {
     }
 }
 
-/// The certificate authority and the token secret of one server.
+/// The keys of one server.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
     secret: String,
+    tokens: TokenKey,
+    /// Made when first asked for; the management API's is the server's own.
+    clients: Mutex<HashMap<String, Arc<ClientAuthority>>>,
+}
+
+/// The texts that an authority is made of.
+struct Texts {
+    key: String,
+    certificate: String,
+    secret: String,
+    tokens: String,
 }
 
 impl std::fmt::Debug for Authority {
@@ -75,46 +92,81 @@ impl Authority {
     /// Reads the keys in `folder`, or makes them there; without a folder makes them in memory.
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, CredentialError> {
         let Some(folder) = folder else {
-            let (key, certificate) = generate()?;
-            return Self::new(&key, certificate, random_secret(), Path::new("memory"));
+            return Self::new(&Texts::generate()?, Path::new("memory"));
         };
         let path = |name: &str| folder.join(name);
-        if path(KEY_FILE).exists() {
-            let key = read(&path(KEY_FILE))?;
-            let certificate = read(&path(CERTIFICATE_FILE))?;
-            let secret = read(&path(TOKEN_FILE))?;
-            return Self::new(&key, certificate, secret.trim().to_owned(), &path(KEY_FILE));
+        if !path(SERVICE_ACCOUNT_FILE).exists() {
+            write_private(
+                &path(SERVICE_ACCOUNT_FILE),
+                &KeyPair::generate()?.serialize_pem(),
+            )?;
         }
-        let (key, certificate) = generate()?;
-        let secret = random_secret();
+        let tokens = read(&path(SERVICE_ACCOUNT_FILE))?;
+        if path(KEY_FILE).exists() {
+            let texts = Texts {
+                key: read(&path(KEY_FILE))?,
+                certificate: read(&path(CERTIFICATE_FILE))?,
+                secret: read(&path(TOKEN_FILE))?.trim().to_owned(),
+                tokens,
+            };
+            return Self::new(&texts, &path(KEY_FILE));
+        }
+        let texts = Texts {
+            tokens,
+            ..Texts::generate()?
+        };
         // The key comes last: a crash before it starts over.
-        write_private(&path(TOKEN_FILE), &secret)?;
-        write_private(&path(CERTIFICATE_FILE), &certificate)?;
-        write_private(&path(KEY_FILE), &key)?;
-        Self::new(&key, certificate, secret, &path(KEY_FILE))
+        write_private(&path(TOKEN_FILE), &texts.secret)?;
+        write_private(&path(CERTIFICATE_FILE), &texts.certificate)?;
+        write_private(&path(KEY_FILE), &texts.key)?;
+        Self::new(&texts, &path(KEY_FILE))
     }
 
-    fn new(
-        key: &str,
-        certificate: String,
-        secret: String,
-        path: &Path,
-    ) -> Result<Self, CredentialError> {
+    fn new(texts: &Texts, path: &Path) -> Result<Self, CredentialError> {
         let damaged = |detail: String| CredentialError::Damaged {
             path: path.to_owned(),
             detail,
         };
-        if secret.len() < 32 {
+        if texts.secret.len() < 32 {
             return Err(damaged("the token secret is too short".into()));
         }
-        let key = KeyPair::from_pem(key).map_err(|error| damaged(error.to_string()))?;
-        let issuer = Issuer::from_ca_cert_pem(&certificate, key)
-            .map_err(|error| damaged(error.to_string()))?;
+        let issuer = || -> Result<Issuer<'static, KeyPair>, rcgen::Error> {
+            let key = KeyPair::from_pem(&texts.key)?;
+            Issuer::from_ca_cert_pem(&texts.certificate, key)
+        };
+        let own = || issuer().map_err(|error| damaged(error.to_string()));
+        let tokens = path.with_file_name(SERVICE_ACCOUNT_FILE);
+        let key = KeyPair::from_pem(&texts.tokens).map_err(|error| CredentialError::Damaged {
+            path: tokens.clone(),
+            detail: error.to_string(),
+        })?;
+        let clients = ClientAuthority::new(own()?, &texts.certificate)?;
         Ok(Self {
-            issuer,
-            certificate,
-            secret,
+            issuer: own()?,
+            certificate: texts.certificate.clone(),
+            secret: texts.secret.clone(),
+            tokens: TokenKey::new(&key.serialize_der(), &tokens)?,
+            clients: Mutex::new(HashMap::from([(MANAGEMENT.to_owned(), Arc::new(clients))])),
         })
+    }
+
+    /// The key of ServiceAccount tokens.
+    pub(crate) fn token_key(&self) -> &TokenKey {
+        &self.tokens
+    }
+
+    /// Who signs and checks the client certificates of one instance. They open no other: the
+    /// authority of the management API is the server's, that of another instance has a key
+    /// derived from the server's secret and the instance's name.
+    pub(crate) fn clients(&self, instance: &str) -> Result<Arc<ClientAuthority>, CredentialError> {
+        let mut clients = self.clients.lock().expect("no holder of this lock panics");
+        if let Some(known) = clients.get(instance) {
+            return Ok(known.clone());
+        }
+        let seed = self.derived("client certificates", instance);
+        let made = Arc::new(ClientAuthority::derived(&seed, instance)?);
+        clients.insert(instance.to_owned(), made.clone());
+        Ok(made)
     }
 
     /// The certificate of the authority, as PEM.
@@ -125,45 +177,21 @@ impl Authority {
     /// The administrator's token of one instance. It opens no other instance.
     pub(crate) fn token(&self, instance: &str) -> String {
         use std::fmt::Write as _;
+        let digest = self.derived("admin", instance);
+        digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// A secret of one instance for one purpose.
+    fn derived(&self, purpose: &str, instance: &str) -> [u8; 32] {
         let mut digest = Sha256::new();
-        for part in [
-            self.secret.as_str(),
-            "admin",
-            instance,
-            self.secret.as_str(),
-        ] {
+        for part in [&self.secret, purpose, instance, &self.secret] {
             digest.update(part.as_bytes());
             digest.update([0]);
         }
-        digest
-            .finalize()
-            .iter()
-            .fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-    }
-
-    /// Signs a certificate request for the wished usages. What the request itself says about
-    /// usages, lifetime and authority is not taken over.
-    pub(crate) fn sign(
-        &self,
-        request: &str,
-        usages: &[&str],
-        now: Timestamp,
-        seconds: u64,
-    ) -> Result<String, CredentialError> {
-        let mut request = CertificateSigningRequestParams::from_pem(request)?;
-        let params = &mut request.params;
-        params.is_ca = IsCa::NoCa;
-        params.key_usages = usages.iter().filter_map(|usage| key_usage(usage)).collect();
-        params.extended_key_usages = usages
-            .iter()
-            .filter_map(|usage| extended_key_usage(usage))
-            .collect();
-        let now = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or(0));
-        set_validity(params, now, Duration::from_secs(seconds));
-        Ok(request.signed_by(&self.issuer)?.pem())
+        digest.finalize().into()
     }
 
     /// A server certificate for loopback, with its chain.
@@ -193,7 +221,7 @@ impl Authority {
 }
 
 /// From a little before `now`, for clocks that differ.
-fn set_validity(params: &mut CertificateParams, now: Duration, life: Duration) {
+pub(super) fn set_validity(params: &mut CertificateParams, now: Duration, life: Duration) {
     let epoch = date_time_ymd(1970, 1, 1);
     params.not_before = epoch + now.saturating_sub(SKEW);
     params.not_after = epoch + now + life;
@@ -204,27 +232,22 @@ fn machine_time() -> Duration {
     Duration::from_secs(u64::try_from(SystemClock.now().as_second()).unwrap_or_default())
 }
 
-fn key_usage(usage: &str) -> Option<KeyUsagePurpose> {
-    Some(match usage {
-        "digital signature" | "signing" => KeyUsagePurpose::DigitalSignature,
-        "key encipherment" => KeyUsagePurpose::KeyEncipherment,
-        "key agreement" => KeyUsagePurpose::KeyAgreement,
-        _ => return None,
-    })
-}
-
-fn extended_key_usage(usage: &str) -> Option<ExtendedKeyUsagePurpose> {
-    Some(match usage {
-        "client auth" => ExtendedKeyUsagePurpose::ClientAuth,
-        "server auth" => ExtendedKeyUsagePurpose::ServerAuth,
-        _ => return None,
-    })
-}
-
-fn distinguished(name: &str) -> DistinguishedName {
+pub(super) fn distinguished(name: &str) -> DistinguishedName {
     let mut distinguished = DistinguishedName::new();
     distinguished.push(DnType::CommonName, name);
     distinguished
+}
+
+impl Texts {
+    fn generate() -> Result<Self, CredentialError> {
+        let (key, certificate) = generate()?;
+        Ok(Self {
+            key,
+            certificate,
+            secret: random_secret(),
+            tokens: KeyPair::generate()?.serialize_pem(),
+        })
+    }
 }
 
 fn generate() -> Result<(String, String), CredentialError> {

@@ -1,8 +1,12 @@
 //! A server: one store, the management instance and any number of workload instances.
 
 mod authority;
+mod client_authority;
+mod connection;
+mod credentials;
 mod kubeconfig;
 mod serving;
+mod signing;
 
 pub use authority::CredentialError;
 pub use serving::{ServeError, Serving};
@@ -18,6 +22,8 @@ use crate::instance::Instance;
 use crate::lifecycle;
 use crate::store::{CommitError, Store, StoreError};
 pub(crate) use authority::Authority;
+pub(crate) use credentials::same_bytes;
+pub(crate) use signing::{Requested, requested};
 
 /// The name of the management instance.
 const MANAGEMENT: &str = "";
@@ -162,7 +168,7 @@ impl ApiServer {
         let (instance, outcome) = self.open(name);
         if let Err(error) = outcome {
             // Reads still work; the next opening makes what is missing.
-            tracing::error!(%error, instance = name, "the system namespaces could not be made");
+            tracing::error!(%error, instance = name, "its system namespaces and roles could not be made");
         }
         instance
     }
@@ -181,6 +187,12 @@ impl ApiServer {
             return Err(RemoveError::Management);
         }
         let instance = self.instances().remove(name);
+        if let Some(instance) = &instance {
+            instance.retire();
+            // What was begun before is seen, and removed with the rest.
+            let settled = instance.settled().await;
+            settled.map_err(|error| RemoveError::Store(error.to_string()))?;
+        }
         self.inner
             .store
             .remove_space(name)
@@ -207,7 +219,7 @@ impl ApiServer {
         let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
         let authority = inner.authority.clone();
         let instance = Instance::open(name, space, writer, clock, ids, authority);
-        let outcome = instance.make_namespaces();
+        let outcome = instance.complete();
         lifecycle::spawn(&instance);
         instances.insert(name.to_owned(), instance.clone());
         (instance, outcome)

@@ -1,33 +1,29 @@
-//! The listener: TLS on loopback, HTTP/1.1 and HTTP/2, bearer tokens, one path a instance.
+//! The listener: loopback only, a bounded number of connections, one path an instance.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{Request, Response, Uri, header};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use http::{Request, Response, Uri};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::connection::{self, GRACE};
+use super::credentials::{Credentials, Shown};
 use super::{ApiServer, CredentialError, MANAGEMENT, kubeconfig};
+use crate::access::{self, Caller};
 use crate::handlers;
 use crate::instance::Instance;
-use crate::request::Caller;
-use crate::request::path::{self, Route};
+use crate::request::path;
 use crate::status_error::Failure;
 
 const CLUSTERS: &str = "/clusters/";
-/// A client that does not finish its handshake in this time is dropped.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Streams of one HTTP/2 connection: a client holds one a watch, so the usual 200 are too few.
-const STREAMS: u32 = 1_024;
-/// How long requests may finish after a shutdown was asked for.
-const GRACE: Duration = Duration::from_secs(2);
+/// Connections at the same time; more wait in the system's queue. Each client holds one or two.
+const CONNECTIONS: usize = 1_024;
 
 /// Why a server could not listen.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +102,7 @@ pub(super) async fn start(server: ApiServer, address: SocketAddr) -> Result<Serv
     if !address.ip().is_loopback() {
         return Err(ServeError::NotLoopback(address));
     }
-    let acceptor = acceptor(&server)?;
+    let acceptor = connection::acceptor(server.authority())?;
     let listen = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
@@ -128,20 +124,6 @@ pub(super) async fn start(server: ApiServer, address: SocketAddr) -> Result<Serv
     })
 }
 
-fn acceptor(server: &ApiServer) -> Result<TlsAcceptor, ServeError> {
-    let (chain, key) = server.authority().server_certificate()?;
-    let tls = |error: rustls::Error| ServeError::Tls(error.to_string());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(tls)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(tls)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
-}
-
 async fn accept(
     server: ApiServer,
     listener: TcpListener,
@@ -149,14 +131,19 @@ async fn accept(
     stop: CancellationToken,
     connections: TaskTracker,
 ) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
+        let next = async {
+            let place = places.clone().acquire_owned().await;
+            (place, listener.accept().await)
+        };
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
+            accepted = next => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
-            Err(error) => {
+        let (place, stream) = match accepted {
+            (place, Ok((stream, _))) => (place, stream),
+            (_, Err(error)) => {
                 // Out of file handles, most likely: give connections time to close.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -165,7 +152,8 @@ async fn accept(
         };
         let (server, acceptor, stop) = (server.clone(), acceptor.clone(), stop.clone());
         connections.spawn(async move {
-            let work = connection(server, acceptor, stream, stop.clone());
+            let _place = place;
+            let work = connection::serve(server, acceptor, stream, stop);
             if let Err(error) = work.await {
                 tracing::debug!(error, "a connection ended early");
             }
@@ -173,56 +161,26 @@ async fn accept(
     }
 }
 
-async fn connection(
-    server: ApiServer,
-    acceptor: TlsAcceptor,
-    stream: TcpStream,
-    stop: CancellationToken,
-) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    stream.set_nodelay(true).map_err(text)?;
-    let handshake = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await;
-    let stream = handshake
-        .map_err(|_| "the handshake took too long".to_owned())?
-        .map_err(text)?;
-    let service = tower::service_fn(move |request: Request<hyper::body::Incoming>| {
-        let server = server.clone();
-        async move { Ok::<_, std::convert::Infallible>(answer(&server, request.map(Body::new)).await) }
-    });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http2().max_concurrent_streams(STREAMS);
-    let service = TowerToHyperService::new(service);
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    tokio::select! {
-        ended = connection.as_mut() => ended.map_err(|error| error.to_string()),
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = tokio::time::timeout(GRACE / 2, connection).await;
-            Ok(())
-        }
-    }
-}
-
-/// Finds the instance, checks the token, and hands the request on.
-async fn answer(server: &ApiServer, mut request: Request<Body>) -> Response<Body> {
+/// Finds the instance and the caller, and hands the request on.
+pub(super) async fn answer(
+    server: &ApiServer,
+    credentials: &Credentials,
+    mut request: Request<Body>,
+) -> Response<Body> {
     let Some((name, uri)) = split(request.uri()) else {
         return handlers::refuse(&Failure::no_such_path());
     };
-    // Unknown instances and wrong tokens look alike, so that names cannot be probed.
-    let open = matches!(
-        path::parse(uri.path()),
-        Some(Route::Health | Route::Version)
-    );
-    let known = has_token(&request, &server.authority().token(&name));
-    let instance = server.existing_instance(&name);
-    let instance = match instance {
-        Some(instance) if open || known => instance,
-        None if known => return handlers::refuse(&Failure::no_such_path()),
-        _ => return handlers::refuse(&Failure::unauthorized()),
+    // Unknown instances and wrong credentials look alike, so that names cannot be probed.
+    let Some(instance) = server.existing_instance(&name) else {
+        return handlers::refuse(&Failure::unauthorized());
+    };
+    let caller = match credentials.shown(&instance, request.headers()) {
+        Shown::Caller(caller) => caller,
+        Shown::Nothing if access::is_open(path::parse(uri.path()).as_ref()) => Caller::anonymous(),
+        Shown::Nothing | Shown::Wrong => return handlers::refuse(&Failure::unauthorized()),
     };
     *request.uri_mut() = uri;
-    request.extensions_mut().insert(Caller::admin());
+    request.extensions_mut().insert(caller);
     handlers::handle(&instance, request).await
 }
 
@@ -241,22 +199,4 @@ fn split(uri: &Uri) -> Option<(String, Uri)> {
         format!("/{rest}")
     };
     Some((format!("{namespace}/{name}"), rest.parse().ok()?))
-}
-
-fn has_token(request: &Request<Body>, token: &str) -> bool {
-    let header = request.headers().get(header::AUTHORIZATION);
-    let given = header
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme
-                .eq_ignore_ascii_case("bearer")
-                .then_some(token.trim())
-        });
-    given.is_some_and(|given| same_bytes(given.as_bytes(), token.as_bytes()))
-}
-
-/// Compares without telling by its time where the difference is.
-fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
 }

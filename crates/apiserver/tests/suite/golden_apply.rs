@@ -174,6 +174,7 @@ fn unpatched(error: PatchError) -> (u16, String, Vec<(String, String)>) {
     match error {
         PatchError::Malformed(_) => (400, text, Vec::new()),
         PatchError::Unprocessable(_) => (422, text, Vec::new()),
+        PatchError::TooLarge(_) => (413, text, Vec::new()),
     }
 }
 

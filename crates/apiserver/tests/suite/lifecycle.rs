@@ -336,6 +336,9 @@ async fn an_approved_certificate_request_is_signed_and_a_bad_one_fails() {
     params
         .distinguished_name
         .push(rcgen::DnType::CommonName, "system:node:n");
+    params
+        .distinguished_name
+        .push(rcgen::DnType::OrganizationName, "system:nodes");
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
     let approval = Patch::Merge(json!({"status": {"conditions": [
         {"type": "Approved", "status": "True", "reason": "Test", "message": "fine"}]}}));

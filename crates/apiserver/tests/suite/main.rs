@@ -3,6 +3,9 @@
 //! One binary, so that the tests link once. `golden_*` replay what a genuine server answered.
 
 mod apply;
+mod asking;
+mod authentication;
+mod authorization;
 mod controller;
 mod durability;
 mod expressions;
@@ -16,6 +19,7 @@ mod kubectl;
 mod lifecycle;
 mod model;
 mod openapi;
+mod reviews;
 mod robustness;
 mod serving;
 mod third_party_crds;

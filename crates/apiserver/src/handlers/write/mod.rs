@@ -5,6 +5,8 @@
 
 mod difference;
 mod place;
+mod rights;
+mod signing;
 
 pub(crate) use difference::is_gone;
 pub(crate) use place::check_type;
@@ -240,6 +242,7 @@ impl<'a> Writing<'a> {
             }
         }
         self.validate(new, None)?;
+        self.check_rights(new, None)?;
         self.finish(new);
         Ok(())
     }
@@ -283,6 +286,7 @@ impl<'a> Writing<'a> {
             meta_mut(&mut new).insert("generation".into(), next.into());
         }
         self.validate(&new, Some(old))?;
+        self.check_rights(&new, Some(old))?;
         if self.subresource.is_empty() {
             self.finish(&mut new);
         }

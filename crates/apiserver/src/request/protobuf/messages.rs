@@ -149,6 +149,34 @@ const EXPRESSION: &Message = &[
     (3, "values", Shape::Texts),
 ];
 
+const AGGREGATION: &Message = &[(1, "clusterRoleSelectors", Shape::Many(SELECTOR))];
+
+const CLUSTER_ROLE: &Message = &[
+    (1, "metadata", Shape::One(META)),
+    (2, "rules", Shape::Many(RULE)),
+    (3, "aggregationRule", Shape::One(AGGREGATION)),
+];
+
+const BOUND: &Message = &[
+    (1, "kind", Shape::Text),
+    (2, "apiVersion", Shape::Text),
+    (3, "name", Shape::Text),
+    (4, "uid", Shape::Text),
+];
+
+const TOKEN_REQUEST: &Message = &[
+    (1, "metadata", Shape::One(META)),
+    (
+        2,
+        "spec",
+        Shape::One(&[
+            (1, "audiences", Shape::Texts),
+            (3, "boundObjectRef", Shape::One(BOUND)),
+            (4, "expirationSeconds", Shape::Int),
+        ]),
+    ),
+];
+
 const SELECTOR: &Message = &[
     (1, "matchLabels", Shape::TextMap),
     (2, "matchExpressions", Shape::Many(EXPRESSION)),
@@ -212,7 +240,9 @@ pub(super) fn of(kind: &str) -> Option<&'static Message> {
         "SelfSubjectReview" => REVIEW,
         "Eviction" => EVICTION,
         "DeleteOptions" => DELETE_OPTIONS,
-        "Role" | "ClusterRole" => ROLE,
+        "Role" => ROLE,
+        "ClusterRole" => CLUSTER_ROLE,
+        "TokenRequest" => TOKEN_REQUEST,
         "RoleBinding" | "ClusterRoleBinding" => BINDING,
         "PodDisruptionBudget" => BUDGET,
         "CertificateSigningRequest" => SIGNING_REQUEST,

@@ -1,0 +1,496 @@
+//! Who may do what: roles and bindings decide every request, in Kubernetes' words.
+//!
+//! Texts are those of a genuine server (1.20.2, asked with the same requests).
+
+use http::Method;
+use remuda_apiserver::Caller;
+use serde_json::{Value, json};
+
+use crate::asking::{As, RBAC, grant, instance};
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+#[tokio::test]
+async fn a_stranger_is_refused_in_kubernetes_words() {
+    let (_server, instance) = instance();
+    let alice = As::user(&instance, "alice");
+    let scoped = |what: &str, scope: &str| format!("User \"alice\" cannot {what} {scope}");
+    let default = "in the namespace \"default\"";
+    for (method, path, message, details) in [
+        (
+            Method::GET,
+            PODS,
+            format!(
+                "pods is forbidden: {}",
+                scoped("list resource \"pods\" in API group \"\"", default)
+            ),
+            json!({"kind": "pods"}),
+        ),
+        (
+            Method::GET,
+            "/api/v1/pods?watch=true",
+            format!(
+                "pods is forbidden: {}",
+                scoped(
+                    "watch resource \"pods\" in API group \"\"",
+                    "at the cluster scope"
+                )
+            ),
+            json!({"kind": "pods"}),
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/default",
+            format!(
+                "namespaces \"default\" is forbidden: {}",
+                scoped("get resource \"namespaces\" in API group \"\"", default)
+            ),
+            json!({"kind": "namespaces", "name": "default"}),
+        ),
+        (
+            Method::GET,
+            "/api/v1/namespaces/default/pods/x/status",
+            format!(
+                "pods \"x\" is forbidden: {}",
+                scoped("get resource \"pods/status\" in API group \"\"", default)
+            ),
+            json!({"kind": "pods", "name": "x"}),
+        ),
+        (
+            Method::DELETE,
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            format!(
+                "leases.coordination.k8s.io is forbidden: {}",
+                scoped(
+                    "deletecollection resource \"leases\" in API group \"coordination.k8s.io\"",
+                    default
+                )
+            ),
+            json!({"kind": "leases", "group": "coordination.k8s.io"}),
+        ),
+        (
+            Method::GET,
+            "/apis/foo.example.com/v1/widgets",
+            format!(
+                "widgets.foo.example.com is forbidden: {}",
+                scoped(
+                    "list resource \"widgets\" in API group \"foo.example.com\"",
+                    "at the cluster scope"
+                )
+            ),
+            json!({"kind": "widgets", "group": "foo.example.com"}),
+        ),
+    ] {
+        let (code, status) = alice.send(method, path, &[], None).await;
+        assert_eq!(code, 403, "{path}");
+        assert_eq!(status["message"], message, "{path}");
+        assert_eq!(status["reason"], "Forbidden");
+        assert_eq!(status["details"], details, "{path}");
+    }
+    let (code, status) = alice.get("/foo/bar").await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "forbidden: User \"alice\" cannot get path \"/foo/bar\""
+    );
+}
+
+#[tokio::test]
+async fn everybody_may_discover_and_ask_about_themselves() {
+    let (_server, instance) = instance();
+    let alice = As::user(&instance, "alice");
+    for path in [
+        "/healthz",
+        "/version",
+        "/api",
+        "/apis",
+        "/api/v1",
+        "/apis/apps/v1",
+        "/openapi/v3",
+    ] {
+        assert_eq!(alice.get(path).await.0, 200, "{path}");
+    }
+    assert_eq!(alice.get("/").await.0, 403);
+}
+
+#[tokio::test]
+async fn rules_decide_by_verb_resource_name_and_namespace() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let alice = As::user(&instance, "alice");
+    admin
+        .made("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
+        .await;
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine"], "verbs": ["*"]},
+    ]);
+    grant(&admin, "alice", "default", "r", rules).await;
+    let map = |name: &str| json!({"metadata": {"name": name}});
+    alice
+        .made("/api/v1/namespaces/default/configmaps", map("m"))
+        .await;
+    assert_eq!(
+        alice.get("/api/v1/namespaces/default/configmaps/m").await.0,
+        200
+    );
+    assert_eq!(
+        alice.get("/api/v1/namespaces/default/configmaps").await.0,
+        403
+    );
+    assert_eq!(
+        alice
+            .post("/api/v1/namespaces/other/configmaps", map("m"))
+            .await
+            .0,
+        403
+    );
+    admin
+        .made("/api/v1/namespaces/default/secrets", map("mine"))
+        .await;
+    let secrets = "/api/v1/namespaces/default/secrets";
+    assert_eq!(alice.get(&format!("{secrets}/mine")).await.0, 200);
+    assert_eq!(alice.get(&format!("{secrets}/other")).await.0, 403);
+    // A name in the field selector makes a list one of that name.
+    let named = format!("{secrets}?fieldSelector=metadata.name%3Dmine");
+    let (code, list) = alice.get(&named).await;
+    assert_eq!(
+        (code, list["items"].as_array().map(Vec::len)),
+        (200, Some(1))
+    );
+    assert_eq!(alice.get(secrets).await.0, 403);
+    // A binding that goes takes the right with it, at once.
+    let binding = format!("{RBAC}/namespaces/default/rolebindings/r");
+    assert_eq!(admin.send(Method::DELETE, &binding, &[], None).await.0, 200);
+    assert_eq!(alice.get(&format!("{secrets}/mine")).await.0, 403);
+}
+
+#[tokio::test]
+async fn applying_what_does_not_exist_needs_the_right_to_create() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let alice = As::user(&instance, "alice");
+    let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"]}]);
+    grant(&admin, "alice", "default", "r", rules).await;
+    let path = "/api/v1/namespaces/default/configmaps/m?fieldManager=t";
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}});
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let (code, status) = alice.send(Method::PATCH, path, &apply, Some(&map)).await;
+    assert_eq!(code, 403, "{status}");
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .contains("cannot create resource \"configmaps\"")
+    );
+    admin
+        .made("/api/v1/namespaces/default/configmaps", map.clone())
+        .await;
+    assert_eq!(
+        alice.send(Method::PATCH, path, &apply, Some(&map)).await.0,
+        200
+    );
+}
+
+#[tokio::test]
+async fn nobody_grants_what_they_lack() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let alice = As::user(&instance, "alice");
+    let all = [
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+    ];
+    let rules = json!([{
+        "apiGroups": ["rbac.authorization.k8s.io"], "resources": all,
+        "verbs": ["create", "update", "patch", "get"],
+    }]);
+    grant(&admin, "alice", "", "writer", rules).await;
+    let role = json!({"metadata": {"name": "r1"}, "rules": [
+        {"apiGroups": ["", "apps"], "resources": ["pods", "secrets"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a", "b"], "verbs": ["delete"]},
+    ]});
+    let roles = format!("{RBAC}/namespaces/default/roles");
+    let (code, status) = alice.post(&roles, role).await;
+    assert_eq!(code, 403);
+    let lacks = "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC \
+                 permissions not currently held:\n";
+    let listed = "{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"get\" \"list\"]}\n\
+        {APIGroups:[\"\"], Resources:[\"secrets\"], ResourceNames:[\"a\"], Verbs:[\"delete\"]}\n\
+        {APIGroups:[\"\"], Resources:[\"secrets\"], ResourceNames:[\"b\"], Verbs:[\"delete\"]}\n\
+        {APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}\n\
+        {APIGroups:[\"apps\"], Resources:[\"pods\"], Verbs:[\"get\" \"list\"]}\n\
+        {APIGroups:[\"apps\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}";
+    let message = format!("roles.rbac.authorization.k8s.io \"r1\" is forbidden: {lacks}{listed}");
+    assert_eq!(status["message"], message);
+
+    let binding = |name: &str, role: &str| {
+        json!({"metadata": {"name": name}, "subjects": [{"kind": "User", "name": "bob"}],
+               "roleRef": {"kind": "ClusterRole", "name": role}})
+    };
+    let bindings = format!("{RBAC}/clusterrolebindings");
+    let (code, status) = alice
+        .post(&bindings, binding("b", "system:monitoring"))
+        .await;
+    assert_eq!(code, 403);
+    let listed = ["/healthz/*", "/livez/*", "/metrics", "/readyz/*"]
+        .map(|path| format!("{{NonResourceURLs:[{path:?}], Verbs:[\"get\"]}}"))
+        .join("\n");
+    let message = format!(
+        "clusterrolebindings.rbac.authorization.k8s.io \"b\" is forbidden: {lacks}{listed}"
+    );
+    assert_eq!(status["message"], message);
+    let (code, status) = alice.post(&bindings, binding("b", "nonesuch")).await;
+    let message = "clusterroles.rbac.authorization.k8s.io \"nonesuch\" not found";
+    assert_eq!((code, &status["message"]), (404, &json!(message)));
+    // What alice holds she may hand on.
+    alice
+        .made(&bindings, binding("b", "system:basic-user"))
+        .await;
+    alice.made(&bindings, binding("c", "writer")).await;
+    // A role that gathers could come to hold anything.
+    let gathers = json!({"metadata": {"name": "g"}, "aggregationRule":
+        {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}});
+    let (code, status) = alice.post(&format!("{RBAC}/clusterroles"), gathers).await;
+    let message = "clusterroles.rbac.authorization.k8s.io \"g\" is forbidden: must have \
+                   cluster-admin privileges to use the aggregationRule";
+    assert_eq!((code, &status["message"]), (403, &json!(message)));
+}
+
+#[tokio::test]
+async fn escalate_and_bind_lift_the_check() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let alice = As::user(&instance, "alice");
+    let rules = json!([
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create", "escalate"]},
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"], "verbs": ["create"]},
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"],
+         "resourceNames": ["view"], "verbs": ["bind"]},
+    ]);
+    grant(&admin, "alice", "default", "r", rules).await;
+    let place = format!("{RBAC}/namespaces/default");
+    let secrets = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+    let role = json!({"metadata": {"name": "secrets"}, "rules": secrets});
+    alice.made(&format!("{place}/roles"), role).await;
+    let binding = |role: &str| {
+        json!({"metadata": {"name": role}, "subjects": [{"kind": "User", "name": "bob"}],
+               "roleRef": {"kind": "ClusterRole", "name": role}})
+    };
+    alice
+        .made(&format!("{place}/rolebindings"), binding("view"))
+        .await;
+    assert_eq!(
+        alice
+            .post(&format!("{place}/rolebindings"), binding("edit"))
+            .await
+            .0,
+        403
+    );
+}
+
+#[tokio::test]
+async fn roles_and_bindings_are_checked_as_objects() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let causes = |status: &Value| -> Vec<String> {
+        let list = status["details"]["causes"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let text =
+            |cause: &Value, field: &str| cause[field].as_str().unwrap_or_default().to_owned();
+        list.iter()
+            .map(|c| format!("{}: {}", text(c, "field"), text(c, "message")))
+            .collect()
+    };
+    let role = json!({"metadata": {"name": "r"}, "rules": [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": []}, {"verbs": ["get"]},
+        {"verbs": ["get"], "nonResourceURLs": ["/a"]}]});
+    let (code, status) = admin
+        .post(&format!("{RBAC}/namespaces/default/roles"), role)
+        .await;
+    assert_eq!(code, 422);
+    assert_eq!(
+        causes(&status),
+        [
+            "rules[0].verbs: Required value: verbs must contain at least one value",
+            "rules[1].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[1].resources: Required value: resource rules must supply at least one resource",
+            "rules[2].nonResourceURLs: Invalid value: []string{\"/a\"}: namespaced rules cannot apply \
+         to non-resource URLs",
+        ]
+    );
+    let binding = json!({"metadata": {"name": "b"},
+        "subjects": [{"kind": "Bob", "name": ""}, {"kind": "ServiceAccount", "name": "a"}],
+        "roleRef": {"kind": "Role", "name": "v%w"}});
+    let bindings = format!("{RBAC}/clusterrolebindings");
+    let (code, status) = admin.post(&bindings, binding).await;
+    assert_eq!(code, 422);
+    assert_eq!(
+        causes(&status),
+        [
+            "roleRef.kind: Unsupported value: \"Role\": supported values: \"ClusterRole\"",
+            "roleRef.name: Invalid value: \"v%w\": may not contain '%'",
+            "subjects[0].name: Required value",
+            "subjects[0].kind: Unsupported value: \"Bob\": supported values: \"ServiceAccount\", \
+         \"User\", \"Group\"",
+            "subjects[1].namespace: Required value",
+        ]
+    );
+    // The role of a binding is for ever; the group of subjects and role is filled in.
+    let binding = json!({"metadata": {"name": "b"}, "subjects": [{"kind": "User", "name": "bob"}],
+                         "roleRef": {"kind": "ClusterRole", "name": "view"}});
+    let made = admin.made(&bindings, binding).await;
+    assert_eq!(made["subjects"][0]["apiGroup"], "rbac.authorization.k8s.io");
+    let other = json!({"roleRef": {"name": "edit"}});
+    let path = format!("{bindings}/b");
+    let (code, status) = admin.send(Method::PATCH, &path, &[], Some(&other)).await;
+    let message = "ClusterRoleBinding.rbac.authorization.k8s.io \"b\" is invalid: roleRef: Invalid \
+        value: rbac.RoleRef{APIGroup:\"rbac.authorization.k8s.io\", Kind:\"ClusterRole\", \
+        Name:\"edit\"}: cannot change roleRef";
+    assert_eq!((code, &status["message"]), (422, &json!(message)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_built_in_roles_gather_what_is_labelled_for_them() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
+    let binding = json!({"metadata": {"name": "b"}, "subjects": [{"kind": "User", "name": "eve"}],
+                         "roleRef": {"kind": "ClusterRole", "name": "edit"}});
+    admin.made(&bindings, binding).await;
+    let eve = As::user(&instance, "eve");
+    assert_eq!(eve.get(PODS).await.0, 200, "view is part of edit");
+    assert_eq!(
+        eve.post(
+            "/api/v1/namespaces/default/secrets",
+            json!({"metadata": {"name": "s"}})
+        )
+        .await
+        .0,
+        201
+    );
+    let roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+    assert_eq!(eve.get(roles).await.0, 403, "roles are for admin");
+    let widgets = "/apis/example.com/v1/namespaces/default/widgets";
+    assert_eq!(eve.get(widgets).await.0, 403);
+    let label = "rbac.authorization.k8s.io/aggregate-to-view";
+    let more = json!({"metadata": {"name": "widgets", "labels": {label: "true"}}, "rules": [
+        {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get", "list"]}]});
+    admin.made(&format!("{RBAC}/clusterroles"), more).await;
+    // Through view into edit; there is no such kind, so the answer is that of one who may.
+    while eve.get(widgets).await.0 != 404 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    let gone = format!("{RBAC}/clusterroles/widgets");
+    admin.send(Method::DELETE, &gone, &[], None).await;
+    while eve.get(widgets).await.0 != 403 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_missing_role_is_named() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let binding = json!({"metadata": {"name": "b"}, "subjects": [{"kind": "User", "name": "carl"}],
+                         "roleRef": {"kind": "ClusterRole", "name": "nonesuch"}});
+    admin
+        .made(&format!("{RBAC}/clusterrolebindings"), binding)
+        .await;
+    let (_, status) = As::user(&instance, "carl").get("/api/v1/pods").await;
+    let message = "pods is forbidden: User \"carl\" cannot list resource \"pods\" in API group \"\" \
+        at the cluster scope: RBAC: clusterrole.rbac.authorization.k8s.io \"nonesuch\" not found";
+    assert_eq!(status["message"], message);
+}
+
+#[tokio::test]
+async fn impersonation_needs_the_right_and_then_changes_everything() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let as_bob = [
+        ("impersonate-user", "bob"),
+        ("impersonate-group", "dev"),
+        ("impersonate-extra-acme%2fscopes", "s1"),
+    ];
+    let who = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let (code, review) = admin
+        .send(Method::POST, who, &as_bob, Some(&json!({})))
+        .await;
+    assert_eq!(code, 201, "{review}");
+    let info = json!({"username": "bob", "groups": ["dev", "system:authenticated"],
+                      "extra": {"acme/scopes": ["s1"]}});
+    assert_eq!(review["status"]["userInfo"], info);
+    let account = [("impersonate-user", "system:serviceaccount:a:b")];
+    let (_, review) = admin
+        .send(Method::POST, who, &account, Some(&json!({})))
+        .await;
+    let groups = json!([
+        "system:serviceaccounts",
+        "system:serviceaccounts:a",
+        "system:authenticated"
+    ]);
+    assert_eq!(review["status"]["userInfo"]["groups"], groups);
+
+    let alice = As::user(&instance, "alice");
+    let (code, status) = alice.send(Method::GET, "/api", &as_bob, None).await;
+    let message = "users \"bob\" is forbidden: User \"alice\" cannot impersonate resource \"users\" \
+                   in API group \"\" at the cluster scope";
+    assert_eq!((code, &status["message"]), (403, &json!(message)));
+    let (_, status) = alice.send(Method::GET, "/api", &account, None).await;
+    let message = "serviceaccounts \"b\" is forbidden: User \"alice\" cannot impersonate resource \
+                   \"serviceaccounts\" in API group \"\" in the namespace \"a\"";
+    assert_eq!(status["message"], message);
+    let rules =
+        json!([{"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]}]);
+    grant(&admin, "alice", "", "imp", rules).await;
+    let (_, status) = alice.send(Method::GET, "/api", &as_bob, None).await;
+    let message = "userextras.authentication.k8s.io \"s1\" is forbidden: User \"alice\" cannot \
+        impersonate resource \"userextras/acme/scopes\" in API group \"authentication.k8s.io\" at \
+        the cluster scope";
+    assert_eq!(status["message"], message);
+    assert_eq!(alice.get("/api/v1/secrets").await.0, 403);
+    let master = [
+        ("impersonate-user", "x"),
+        ("impersonate-group", "system:masters"),
+    ];
+    assert_eq!(
+        alice
+            .send(Method::GET, "/api/v1/secrets", &master, None)
+            .await
+            .0,
+        200
+    );
+    // The administrator in the shape of a stranger is one.
+    let stranger = [("impersonate-user", "stranger")];
+    assert_eq!(
+        admin
+            .send(Method::GET, "/api/v1/secrets", &stranger, None)
+            .await
+            .0,
+        403
+    );
+    let (code, status) = admin
+        .send(Method::GET, "/api", &[("impersonate-group", "g")], None)
+        .await;
+    assert_eq!(code, 500);
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .contains("without impersonating a user")
+    );
+}
+
+#[tokio::test]
+async fn system_masters_pass_without_any_role() {
+    let (_server, instance) = instance();
+    let admin = As::admin(&instance);
+    let binding = format!("{RBAC}/clusterrolebindings/cluster-admin");
+    assert_eq!(admin.send(Method::DELETE, &binding, &[], None).await.0, 200);
+    let master = As(instance.router_as(Caller::user("root").in_group("system:masters")));
+    assert_eq!(master.get("/api/v1/secrets").await.0, 200);
+}
