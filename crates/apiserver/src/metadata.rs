@@ -47,11 +47,24 @@ pub(crate) fn subdomain_problem(text: &str) -> Option<String> {
     (!text.split('.').all(is_label)).then(|| SUBDOMAIN.into())
 }
 
-fn label_problem(text: &str) -> Option<String> {
+/// Why a text is no RFC 1123 label.
+pub(crate) fn label_problem(text: &str) -> Option<String> {
     if text.len() > 63 {
         return Some("must be no more than 63 characters".into());
     }
     (!is_label(text)).then(|| LABEL.into())
+}
+
+/// Why a text is no RFC 1035 label, which must start with a letter; nothing is said of an empty one.
+pub(crate) fn dns_word_problem(text: &str) -> Option<&'static str> {
+    const WORD: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or \
+        '-', start with an alphabetic character, and end with an alphanumeric character (e.g. \
+        'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+    if text.len() > 63 {
+        return Some("must be no more than 63 characters");
+    }
+    let starts = text.starts_with(|letter: char| letter.is_ascii_lowercase());
+    (!text.is_empty() && (!starts || !is_label(text))).then_some(WORD)
 }
 
 /// Names that may hold anything a path segment can.
@@ -63,6 +76,28 @@ pub(crate) fn path_segment_problem(text: &str) -> Option<String> {
         .into_iter()
         .find(|letter| text.contains(*letter))?;
     Some(format!("may not contain '{bad}'"))
+}
+
+/// What to say of finalizers that a write adds to an object of a custom kind.
+pub(crate) fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
+    const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+    let known = old.map(object::finalizers).unwrap_or_default();
+    let mut added = object::finalizers(new);
+    added.retain(|finalizer| {
+        !finalizer.contains('/') && !STANDARD.contains(finalizer) && !known.contains(finalizer)
+    });
+    let warning = |finalizer: &&str| {
+        let path = if finalizer.contains('.') {
+            "including a path (/) "
+        } else {
+            ""
+        };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name {path}to \
+             avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    added.iter().map(warning).collect()
 }
 
 /// Everything that keeps a text from being a label key.

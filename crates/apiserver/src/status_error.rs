@@ -62,6 +62,19 @@ impl Cause {
         Self::new("FieldValueNotSupported", field, message)
     }
 
+    /// Whether the rules of a schema are left out because of this problem.
+    pub(crate) fn blocks_rules(&self) -> bool {
+        matches!(
+            self.reason.as_str(),
+            "FieldValueNotSupported"
+                | "FieldValueRequired"
+                | "FieldValueTooLong"
+                | "FieldValueDuplicate"
+                | "FieldValueTooMany"
+                | "FieldValueTypeInvalid"
+        )
+    }
+
     fn text(&self) -> String {
         if self.field.is_empty() {
             return self.message.clone();

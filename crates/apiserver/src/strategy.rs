@@ -10,6 +10,7 @@ use crate::object::{at, child_mut, meta_mut, name, text};
 use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
 use crate::status_error::Cause;
+use crate::{secret, signing_request};
 
 /// The type of Secrets that carry a ServiceAccount's token.
 pub(crate) const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
@@ -135,6 +136,7 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 causes.push(Cause::invalid("type", &value, "field is immutable"));
             }
             causes.extend(check_keys(object, &["data"]));
+            causes.extend(secret::missing_keys(object));
             causes.extend(old.and_then(|old| immutable(object, old, &["data"])));
         }
         Behaviour::ConfigMap => {
@@ -142,6 +144,9 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
             causes.extend(old.and_then(|old| immutable(object, old, &["data", "binaryData"])));
         }
         Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object, old)),
+        Behaviour::CertificateSigningRequest if old.is_none() => {
+            causes.extend(signing_request::validate(object));
+        }
         Behaviour::Lease => {
             for (field, least, why) in [
                 ("leaseDurationSeconds", 1, "must be greater than 0"),
@@ -166,16 +171,34 @@ pub(crate) fn validate_scale(object: &Value, paths: &ScalePaths) -> Vec<Cause> {
         let number = path
             .iter()
             .try_fold(object, |value, field| value.get(field));
-        if let Some(number) = number.filter(|n| n.as_i64().is_some_and(|n| n < 0)) {
-            let field = format!(".{}", path.join("."));
-            causes.push(Cause::invalid(
-                &field,
-                number,
-                "should be a non-negative integer",
-            ));
+        let Some(number) = number else { continue };
+        let field = format!(".{}", path.join("."));
+        match number.as_i64() {
+            Some(0..) => {}
+            Some(_) => {
+                let detail = "should be a non-negative integer";
+                causes.push(Cause::invalid(&field, number, detail));
+            }
+            None => {
+                let found = go_value(number);
+                let detail = format!("{field} accessor error: {found}, expected int64");
+                causes.push(Cause::invalid(&field, &0.into(), &detail));
+            }
         }
     }
     causes
+}
+
+/// A value and its type, as Go prints them.
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text} is of the type string"),
+        Value::Bool(flag) => format!("{flag} is of the type bool"),
+        Value::Number(number) => format!("{number} is of the type float64"),
+        Value::Array(_) => format!("{value} is of the type []interface {{}}"),
+        Value::Object(_) => format!("{value} is of the type map[string]interface {{}}"),
+        Value::Null => "<nil> is of the type <nil>".to_owned(),
+    }
 }
 
 /// What is wrong with the keys of a data map.

@@ -53,7 +53,7 @@ pub(crate) fn value(status: u16, value: &Value, wish: Wish) -> Response<Body> {
 }
 
 /// Text of a health endpoint.
-pub(crate) fn plain_text(text: &'static str) -> Response<Body> {
+pub(crate) fn plain_text(text: String) -> Response<Body> {
     bytes(200, "text/plain; charset=utf-8", text)
 }
 
@@ -117,6 +117,23 @@ pub(crate) fn table(call: &Call, objects: &[Value], revision: &str) -> Value {
     let mut table = table::render(columns, objects, include, call.instance.now());
     table["metadata"]["resourceVersion"] = revision.into();
     table
+}
+
+/// A `Scale` in the wished form.
+pub(crate) fn scale(call: &Call, scale: &Value) -> Response<Body> {
+    if call.wish.form != Form::Table {
+        return value(200, scale, call.wish);
+    }
+    let include = include(&call.options.include_object);
+    let now = call.instance.now();
+    let mut table = table::render(
+        &table::scale_columns(),
+        std::slice::from_ref(scale),
+        include,
+        now,
+    );
+    table["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"].clone();
+    value(200, &table, call.wish)
 }
 
 /// What the rows of a table carry of their objects.

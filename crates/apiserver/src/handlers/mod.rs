@@ -77,7 +77,7 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
     let registry = instance.registry();
     let shape = Discovery::of(request.headers());
     let found = match route {
-        Route::Health => return Ok(answer::plain_text("ok")),
+        Route::Health => return Ok(answer::plain_text(health(request.uri()))),
         Route::Root => Some(discovery::paths(&registry)),
         Route::Version => Some(discovery::version()),
         Route::Issuer => Some(service_account::issuer_document(instance.name())),
@@ -108,6 +108,16 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
         &found.ok_or_else(Failure::no_such_path)?,
         wish,
     ))
+}
+
+/// A server that answers is well; `?verbose` lists the checks that say so.
+fn health(uri: &http::Uri) -> String {
+    let mut options = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    if !options.any(|(name, _)| name == "verbose") {
+        return "ok".to_owned();
+    }
+    let endpoint = uri.path().split('/').nth(1).unwrap_or_default();
+    format!("[+]ping ok\n{endpoint} check passed\n")
 }
 
 /// What a request does to a resource.

@@ -65,7 +65,7 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
 
 fn respond(call: &Call, record: &Record, paths: &ScalePaths) -> Outcome<Response<Body>> {
     let scale = scale_of(&convert::value(record, &call.served), paths)?;
-    Ok(answer::value(200, &scale, call.wish))
+    Ok(answer::scale(call, &scale))
 }
 
 /// Answers with the scale of the named object.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Registry;
 use super::kind::{Behaviour, Kind, ScalePaths, Version};
+use crate::metadata;
 use crate::object::{at, child_mut, name, text};
 use crate::schema::Structural;
 use crate::status_error::Cause;
@@ -44,6 +45,15 @@ impl Definition {
         for field in ["plural", "singular", "kind", "listKind"] {
             if names(field).is_empty() {
                 causes.push(Cause::required(&format!("spec.names.{field}"), ""));
+            }
+            // A kind is a name in capitals.
+            let word = match field {
+                "kind" | "listKind" => names(field).to_lowercase(),
+                _ => names(field).to_owned(),
+            };
+            if let Some(why) = metadata::dns_word_problem(&word) {
+                let value = word.into();
+                causes.push(Cause::invalid(&format!("spec.names.{field}"), &value, why));
             }
         }
         if spec("group").is_empty() {

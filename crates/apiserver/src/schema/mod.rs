@@ -40,4 +40,4 @@ pub use defaulting::default;
 pub use field_error::{FieldError, FieldErrorKind};
 pub use prune::prune;
 pub use structural::Structural;
-pub use validate::validate;
+pub use validate::{validate, validate_beside};

@@ -13,15 +13,27 @@ use super::{lists, path::Path, rules, values};
 
 /// Checks an object: types, bounds, formats, combinations, list types and rules.
 pub fn validate(new: &Value, old: Option<&Value>, schema: &Structural) -> Vec<FieldError> {
+    validate_beside(new, old, schema, false)
+}
+
+/// Checks an object of which more than its schema was checked: `blocked` tells whether something is
+/// wrong that rules could stumble over.
+pub fn validate_beside(
+    new: &Value,
+    old: Option<&Value>,
+    schema: &Structural,
+    blocked: bool,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_some_and(|old| old == new) && !schema.root.rules_below {
         return errors;
     }
     values::check_object(new, old, &schema.root, &mut errors);
+    let blocked = blocked || errors.iter().any(blocks_rules);
     if schema.root.lists_below {
         check_lists(new, old, schema, &mut errors);
     }
-    if errors.iter().any(blocks_rules) {
+    if blocked {
         if schema.root.rules_below {
             errors.push(FieldError::new(
                 FieldErrorKind::Invalid,

@@ -45,6 +45,16 @@ pub fn builtin_columns(group: &str, kind: &str) -> Vec<Column> {
     out
 }
 
+/// The columns of the `scale` subresource.
+pub fn scale_columns() -> Vec<Column> {
+    vec![
+        Column::name(),
+        count("Desired", |o, _| cells::number(o, "/spec/replicas")),
+        count("Available", |o, _| cells::number(o, "/status/replicas")),
+        Column::age(),
+    ]
+}
+
 fn core_columns(kind: &str) -> Vec<Column> {
     let mut out = match kind {
         "Namespace" => vec![text("Status", |o, _| cells::at(o, "/status/phase"))],

@@ -13,7 +13,7 @@ pub mod json_path;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub use builtin::builtin_columns;
+pub use builtin::{builtin_columns, scale_columns};
 pub use columns::{Column, custom_columns};
 
 /// How much of each object a row carries.

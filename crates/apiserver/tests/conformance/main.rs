@@ -18,6 +18,7 @@ use remuda_apiserver::ApiServer;
 use serde_json::{Map, Value, json};
 
 mod compare;
+mod kubectl;
 use compare::{normalize, overlay};
 
 const RECORD: &str = "CONFORMANCE_RECORD";

@@ -342,7 +342,8 @@ async fn an_approved_certificate_request_is_signed_and_a_bad_one_fails() {
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
     let approval = Patch::Merge(json!({"status": {"conditions": [
         {"type": "Approved", "status": "True", "reason": "Test", "message": "fine"}]}}));
-    for (name, text) in [("good", pem.as_str()), ("bad", "no request")] {
+    let bad = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
+    for (name, text) in [("good", pem.as_str()), ("bad", bad)] {
         let request = json!({"metadata": {"name": name}, "spec": {
             "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
             "request": k8s_openapi::ByteString(text.as_bytes().to_vec()),

@@ -344,7 +344,8 @@ impl<'a> Writing<'a> {
             causes.extend(metadata::validate_update(new, old));
         }
         if let Some(schema) = &self.served.version().schema {
-            let problems = schema::validate(new, old, schema);
+            let blocked = causes.iter().any(Cause::blocks_rules);
+            let problems = schema::validate_beside(new, old, schema, blocked);
             causes.extend(problems.iter().map(Cause::from));
         }
         causes.extend(strategy::validate(kind, new, old));
@@ -352,6 +353,10 @@ impl<'a> Writing<'a> {
             causes.extend(strategy::validate_scale(new, paths));
         }
         if causes.is_empty() {
+            if kind.is_custom() {
+                let warnings = metadata::finalizer_warnings(new, old);
+                warnings.into_iter().for_each(self.warn);
+            }
             return Ok(());
         }
         Err(Failure::invalid(kind, object::name(new), &causes))

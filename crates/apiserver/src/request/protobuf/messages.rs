@@ -6,7 +6,11 @@ pub(super) enum Shape {
     Text,
     Texts,
     Bool,
+    /// A flag that is unset when false.
+    Set,
     Int,
+    /// A number that is unset when zero.
+    NonZero,
     Bytes,
     TextMap,
     BytesMap,
@@ -229,12 +233,46 @@ const RULES_REVIEW: &Message = &[
     (2, "spec", Shape::One(&[(1, "namespace", Shape::Text)])),
 ];
 
+const SERVICE_PORT: &Message = &[
+    (1, "name", Shape::Text),
+    (2, "protocol", Shape::Text),
+    (3, "port", Shape::Int),
+    (4, "targetPort", Shape::IntOrString),
+    (5, "nodePort", Shape::NonZero),
+    (6, "appProtocol", Shape::Text),
+];
+
+const SERVICE_SPEC: &Message = &[
+    (1, "ports", Shape::Many(SERVICE_PORT)),
+    (2, "selector", Shape::TextMap),
+    (3, "clusterIP", Shape::Text),
+    (4, "type", Shape::Text),
+    (5, "externalIPs", Shape::Texts),
+    (7, "sessionAffinity", Shape::Text),
+    (9, "loadBalancerSourceRanges", Shape::Texts),
+    (10, "externalName", Shape::Text),
+    (11, "externalTrafficPolicy", Shape::Text),
+    (12, "healthCheckNodePort", Shape::NonZero),
+    (13, "publishNotReadyAddresses", Shape::Set),
+    (17, "ipFamilyPolicy", Shape::Text),
+    (18, "clusterIPs", Shape::Texts),
+    (19, "ipFamilies", Shape::Texts),
+    (21, "loadBalancerClass", Shape::Text),
+    (22, "internalTrafficPolicy", Shape::Text),
+];
+
+const SERVICE: &Message = &[
+    (1, "metadata", Shape::One(META)),
+    (2, "spec", Shape::One(SERVICE_SPEC)),
+];
+
 /// The table of a kind.
 pub(super) fn of(kind: &str) -> Option<&'static Message> {
     let message = match kind {
         "Namespace" => NAMESPACE,
         "ConfigMap" => CONFIG_MAP,
         "Secret" => SECRET,
+        "Service" => SERVICE,
         "ServiceAccount" => SERVICE_ACCOUNT,
         "SelfSubjectAccessReview" => ACCESS_REVIEW,
         "SelfSubjectReview" => REVIEW,

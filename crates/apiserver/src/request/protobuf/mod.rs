@@ -53,7 +53,10 @@ fn read(bytes: &[u8], message: &Message) -> Result<Map<String, Value>, String> {
         };
         let value = match (shape, wire) {
             (Shape::Bool, Wire::Number(value)) => Value::Bool(value != 0),
-            (Shape::Int, Wire::Number(value)) => json!(value.cast_signed()),
+            // Go's encoder writes numbers and flags that were never set, too.
+            (Shape::NonZero | Shape::Set, Wire::Number(0)) => continue,
+            (Shape::Set, Wire::Number(_)) => Value::Bool(true),
+            (Shape::Int | Shape::NonZero, Wire::Number(value)) => json!(value.cast_signed()),
             (Shape::Text, Wire::Bytes(text)) => {
                 let text = string(text)?;
                 // Go's encoder writes every text, also those that were never set.
