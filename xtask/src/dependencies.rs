@@ -8,13 +8,14 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// Which of our crates a crate may depend on (ARCHITECTURE.md, "Arrows"). `remuda`, the tests'
 /// `testkit` and `xtask` are free.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("remuda-plan", &[]),
     ("remuda-api", &[]),
     ("remuda-apiserver", &[]),
     ("remuda-sim", &[]),
     ("remuda-cloud", &["remuda-plan"]),
     ("remuda-aws", &["remuda-cloud", "remuda-plan"]),
+    ("remuda-azure", &["remuda-cloud", "remuda-plan"]),
     (
         "remuda-controllers",
         &["remuda-plan", "remuda-api", "remuda-cloud"],

@@ -1,0 +1,308 @@
+//! Identities to what a token is asked for with: what an identity Secret means, and the manager's
+//! own identity where an identity asks for it by name (Azure document 12.1). Nothing is sent here.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use remuda_cloud::backend::CredentialSource;
+use remuda_plan::{
+    error::{CloudFailure, FailureClass},
+    pool::secret::Secret,
+};
+use sha2::{Digest, Sha256};
+
+use crate::{certificate::Certificate, errors};
+
+/// Where captf mounts the keys of an identity Secret: a path below it names a key.
+const MOUNT: &str = "/var/run/captf/credentials/";
+
+/// The manager's own identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ambient {
+    /// Workload identity federation: the projected token of the manager's service account.
+    Federation {
+        /// `AZURE_TENANT_ID`.
+        tenant_id: String,
+        /// `AZURE_CLIENT_ID`.
+        client_id: String,
+        /// `AZURE_FEDERATED_TOKEN_FILE`; read anew for every token, since the kubelet rotates it.
+        token_file: PathBuf,
+    },
+    /// A user-assigned identity of the machine the manager runs on.
+    ManagedIdentity {
+        /// Client id of the identity.
+        client_id: String,
+    },
+}
+
+/// Whom a token is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Principal {
+    pub(crate) tenant_id: String,
+    pub(crate) client_id: String,
+}
+
+/// A credential that can be used.
+#[derive(Debug, Clone)]
+pub(crate) enum Usable {
+    /// Service principal with a certificate.
+    Certificate(Principal, Arc<Certificate>),
+    /// Service principal with a secret.
+    Secret(Principal, Secret<String>),
+    /// Workload identity federation.
+    Federation(Principal, PathBuf),
+    /// Managed identity, by client id.
+    ManagedIdentity(String),
+}
+
+/// Equal sources have equal fingerprints: pools with the same credential share one sweep, whatever
+/// namespace they are in. A digest, so that no map key holds a secret.
+pub(crate) fn fingerprint(source: &CredentialSource) -> String {
+    let mut digest = Sha256::new();
+    if let CredentialSource::Keys(keys) = source {
+        for (key, value) in keys {
+            for part in [key.as_bytes(), value.reveal().as_slice()] {
+                digest.update(part.len().to_be_bytes());
+                digest.update(part);
+            }
+        }
+        digest.update(b"keys");
+    }
+    digest
+        .finalize()
+        .iter()
+        .fold(String::with_capacity(64), |text, byte| {
+            format!("{text}{byte:02x}")
+        })
+}
+
+/// Reads a source.
+///
+/// # Errors
+/// `NoCredentials` naming what is missing, never a value.
+pub(crate) fn read(
+    source: &CredentialSource,
+    ambient: Option<&Ambient>,
+) -> Result<Usable, CloudFailure> {
+    let refuse =
+        |message: String| errors::failure(FailureClass::NoCredentials, "credentials", message);
+    match (source, ambient) {
+        (CredentialSource::Keys(keys), _) => read_keys(&Values(keys)).map_err(refuse),
+        (CredentialSource::Ambient, Some(ambient)) => read_ambient(ambient).map_err(refuse),
+        (CredentialSource::Ambient, None) => Err(refuse(
+            "the manager's own Azure identity may not be used: name an identity with a Secret, or \
+             allow ambient credentials on the manager"
+                .to_owned(),
+        )),
+    }
+}
+
+fn read_ambient(ambient: &Ambient) -> Result<Usable, String> {
+    match ambient {
+        Ambient::Federation {
+            tenant_id,
+            client_id,
+            token_file,
+        } => Ok(Usable::Federation(
+            principal(tenant_id, client_id)?,
+            token_file.clone(),
+        )),
+        Ambient::ManagedIdentity { client_id } if client_id.is_empty() => {
+            Err("a managed identity needs its client id".to_owned())
+        }
+        Ambient::ManagedIdentity { client_id } => Ok(Usable::ManagedIdentity(client_id.clone())),
+    }
+}
+
+struct Values<'a>(&'a BTreeMap<String, Secret<Vec<u8>>>);
+
+impl Values<'_> {
+    /// Text of a key; `None` when it is absent or empty.
+    fn text(&self, key: &str) -> Result<Option<String>, String> {
+        let Some(value) = self.0.get(key) else {
+            return Ok(None);
+        };
+        let text = std::str::from_utf8(value.reveal())
+            .map_err(|_| format!("key {key} of the Secret is not text"))?
+            .trim();
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    /// A certificate in PKCS#12: as base64, or a path below the mount that names a key holding it.
+    fn certificate(&self) -> Result<Option<Vec<u8>>, String> {
+        if let Some(base64) = self.text("ARM_CLIENT_CERTIFICATE")? {
+            let packed: String = base64.split_whitespace().collect();
+            return STANDARD
+                .decode(packed)
+                .map(Some)
+                .map_err(|_| "ARM_CLIENT_CERTIFICATE is not base64".to_owned());
+        }
+        let Some(path) = self.text("ARM_CLIENT_CERTIFICATE_PATH")? else {
+            return Ok(None);
+        };
+        let key = path
+            .strip_prefix(MOUNT)
+            .filter(|key| !key.is_empty() && !key.contains('/') && *key != "..")
+            .ok_or_else(|| {
+                format!(
+                    "ARM_CLIENT_CERTIFICATE_PATH must be {MOUNT}<key>, which means the key of that \
+                     name in the Secret"
+                )
+            })?;
+        match self.0.get(key) {
+            Some(value) => Ok(Some(value.reveal().clone())),
+            None => Err(format!(
+                "ARM_CLIENT_CERTIFICATE_PATH names key {key}, which the Secret does not have"
+            )),
+        }
+    }
+}
+
+/// The certificate wins over the secret, as it does in azurerm.
+fn read_keys(values: &Values<'_>) -> Result<Usable, String> {
+    let certificate = values.certificate()?;
+    let secret = values.text("ARM_CLIENT_SECRET")?;
+    if certificate.is_none() && secret.is_none() {
+        return Err(
+            "the Secret has neither ARM_CLIENT_CERTIFICATE nor ARM_CLIENT_CERTIFICATE_PATH nor \
+             ARM_CLIENT_SECRET"
+                .to_owned(),
+        );
+    }
+    let tenant = values.text("ARM_TENANT_ID")?;
+    let client = values.text("ARM_CLIENT_ID")?;
+    let (tenant, client) = match (tenant, client) {
+        (Some(tenant), Some(client)) => (tenant, client),
+        (tenant, client) => {
+            let missing: Vec<&str> = [("ARM_TENANT_ID", &tenant), ("ARM_CLIENT_ID", &client)]
+                .into_iter()
+                .filter(|(_, value)| value.is_none())
+                .map(|(name, _)| name)
+                .collect();
+            return Err(format!("the Secret lacks {}", missing.join(" and ")));
+        }
+    };
+    let principal = principal(&tenant, &client)?;
+    if let Some(packed) = certificate {
+        let password = values
+            .text("ARM_CLIENT_CERTIFICATE_PASSWORD")?
+            .unwrap_or_default();
+        let certificate = Certificate::from_pkcs12(&packed, &password)?;
+        return Ok(Usable::Certificate(principal, Arc::new(certificate)));
+    }
+    let secret = secret.unwrap_or_default();
+    Ok(Usable::Secret(principal, Secret::new(secret)))
+}
+
+/// The tenant becomes part of an address, so it must look like a GUID or a domain.
+fn principal(tenant_id: &str, client_id: &str) -> Result<Principal, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    if tenant_id.is_empty() || !tenant_id.chars().all(plain) {
+        return Err("the tenant id is neither a GUID nor a domain".to_owned());
+    }
+    if client_id.is_empty() {
+        return Err("the client id is empty".to_owned());
+    }
+    Ok(Principal {
+        tenant_id: tenant_id.to_owned(),
+        client_id: client_id.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TENANT: (&str, &str) = ("ARM_TENANT_ID", "72f988bf-86f1-41af-91ab-2d7cd011db47");
+    const CLIENT: (&str, &str) = ("ARM_CLIENT_ID", "11111111-2222-3333-4444-555555555555");
+
+    fn source(pairs: &[(&str, &str)]) -> CredentialSource {
+        CredentialSource::Keys(
+            pairs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), Secret::new(value.as_bytes().to_vec())))
+                .collect(),
+        )
+    }
+
+    fn refusal(pairs: &[(&str, &str)]) -> String {
+        let own = Ambient::ManagedIdentity {
+            client_id: "own".to_owned(),
+        };
+        let failure = read(&source(pairs), Some(&own)).expect_err("refused");
+        assert_eq!(failure.class, FailureClass::NoCredentials);
+        failure.message
+    }
+
+    #[test]
+    fn a_secret_without_credentials_never_falls_back_on_the_managers_own() {
+        assert!(refusal(&[TENANT, CLIENT]).contains("neither ARM_CLIENT_CERTIFICATE"));
+        assert!(
+            refusal(&[
+                TENANT,
+                CLIENT,
+                ("AZURE_FEDERATED_TOKEN_FILE", "/var/run/token")
+            ])
+            .contains("neither")
+        );
+    }
+
+    #[test]
+    fn missing_keys_are_named_and_values_are_not() {
+        let why = refusal(&[("ARM_CLIENT_SECRET", "hunter2")]);
+        assert!(why.contains("ARM_TENANT_ID and ARM_CLIENT_ID"), "{why}");
+        let why = refusal(&[TENANT, CLIENT, ("ARM_CLIENT_CERTIFICATE", "hunter2!")]);
+        assert!(
+            why.contains("not base64") && !why.contains("hunter2"),
+            "{why}"
+        );
+        let why = refusal(&[TENANT, CLIENT, ("ARM_CLIENT_CERTIFICATE", "aHVudGVyMg==")]);
+        assert!(why.contains("PKCS#12"), "{why}");
+        let why = refusal(&[
+            ("ARM_TENANT_ID", "a/../b"),
+            CLIENT,
+            ("ARM_CLIENT_SECRET", "hunter2"),
+        ]);
+        assert!(why.contains("tenant"), "{why}");
+        for path in ["/root/cert.pfx", "/var/run/captf/credentials/../x"] {
+            let why = refusal(&[TENANT, CLIENT, ("ARM_CLIENT_CERTIFICATE_PATH", path)]);
+            assert!(why.contains("ARM_CLIENT_CERTIFICATE_PATH"), "{why}");
+        }
+    }
+
+    #[test]
+    fn nothing_secret_is_printed() {
+        let usable = read(
+            &source(&[TENANT, CLIENT, ("ARM_CLIENT_SECRET", "hunter2")]),
+            None,
+        )
+        .expect("usable");
+        assert!(matches!(usable, Usable::Secret(..)));
+        assert!(!format!("{usable:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn the_managers_own_identity_needs_the_operators_word() {
+        let failure = read(&CredentialSource::Ambient, None).expect_err("refused");
+        assert_eq!(failure.class, FailureClass::NoCredentials);
+        let own = Ambient::ManagedIdentity {
+            client_id: "own".to_owned(),
+        };
+        assert!(matches!(
+            read(&CredentialSource::Ambient, Some(&own)),
+            Ok(Usable::ManagedIdentity(id)) if id == "own"
+        ));
+    }
+
+    #[test]
+    fn fingerprints_tell_contents_apart() {
+        let one = fingerprint(&source(&[("A", "bc")]));
+        assert_eq!(one.len(), 64);
+        assert_eq!(one, fingerprint(&source(&[("A", "bc")])));
+        assert_ne!(one, fingerprint(&source(&[("Ab", "c")])));
+        assert_ne!(
+            fingerprint(&source(&[])),
+            fingerprint(&CredentialSource::Ambient)
+        );
+    }
+}

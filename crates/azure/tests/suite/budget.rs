@@ -1,0 +1,147 @@
+//! What reading costs (Azure document 11).
+
+use std::collections::BTreeMap;
+
+use remuda_plan::{
+    azure::{
+        observed::{self, SetHandle},
+        place::Place,
+    },
+    driver::Handle,
+    pool::read::{Depth, Freshness},
+};
+use remuda_sim::azure::{DEMO_GROUP, DEMO_REGION, DEMO_SUBSCRIPTION};
+
+use crate::harness::{
+    World,
+    demo::{Pool, SET},
+    wire::{Recorded, names},
+};
+
+/// A settled pool of so many members, and its handle.
+async fn pool_of(members: i64) -> (World, Handle) {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    pool.inputs.replicas = members;
+    world.settle(&mut pool).await;
+    world.wait(600).await;
+    let handle = world.handle(&pool);
+    (world, handle)
+}
+
+async fn reads(
+    world: &World,
+    handle: &Handle,
+    depth: Depth,
+    freshness: Freshness,
+) -> Vec<Recorded> {
+    let mark = world.recorder.mark();
+    let seen = world.observe(handle, depth, freshness).await;
+    assert!(matches!(seen.members.get(SET), Some(members) if members.known().is_some()));
+    let calls = world.recorder.since(mark);
+    assert!(calls.iter().all(|call| !call.is_write()));
+    calls
+        .into_iter()
+        .filter(|call| call.name != "POST token")
+        .collect()
+}
+
+/// Proves: AZURE-98.
+#[tokio::test(start_paused = true)]
+async fn a_thousand_members_are_22_reads_at_first_and_11_from_then_on() {
+    for (members, full, steady) in [(200, 6, 3), (1000, 22, 11)] {
+        let (mut world, handle) = pool_of(members).await;
+        world.restart();
+        let first = reads(&world, &handle, Depth::Full, Freshness::Fresh).await;
+        assert!(first.len() <= full, "{members}: {:?}", names(&first));
+        world.wait(60).await;
+        let next = reads(&world, &handle, Depth::Members, Freshness::Steady).await;
+        assert!(next.len() <= steady, "{members}: {:?}", names(&next));
+        assert!(
+            next.iter()
+                .all(|call| !call.path.ends_with("/networkInterfaces"))
+        );
+    }
+}
+
+/// Proves: AZURE-99.
+#[tokio::test(start_paused = true)]
+async fn pools_of_one_group_share_the_list_of_sets() {
+    let world = World::new();
+    let mut pools = ["one", "two", "three"].map(Pool::named);
+    for pool in &mut pools {
+        world.settle(pool).await;
+    }
+    world.wait(300).await;
+    let handles = pools.each_ref().map(|pool| world.handle(pool));
+    let mark = world.recorder.mark();
+    let session = world.session().await;
+    let looks = handles
+        .iter()
+        .map(|handle| session.observe(handle, Depth::Members, Freshness::Steady));
+    for seen in futures::future::join_all(looks).await {
+        assert!(seen.is_ok());
+    }
+    let calls = world.recorder.since(mark);
+    let count = |kind: &str| {
+        calls
+            .iter()
+            .filter(|call| call.path.ends_with(kind))
+            .count()
+    };
+    assert_eq!(count("/virtualMachineScaleSets"), 1);
+    assert_eq!(count("/virtualMachines"), 3);
+    assert_eq!(calls.len(), 4, "{:?}", names(&calls));
+}
+
+/// Many sets share the instance lists that Azure allows: each is listed when the group's list
+/// shows a change, or when its turn comes.
+#[tokio::test(start_paused = true)]
+async fn many_steady_sets_take_turns() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    world.settle_and_boot(&mut pool).await;
+    let own = world.handle(&pool);
+    let session = world.session().await;
+    let others: Vec<Handle> = (0..400)
+        .map(|number| elsewhere(&format!("set-{number}")))
+        .collect();
+    let look_at_all = async || {
+        let all = others.iter().chain([&own]);
+        let looks = all.map(|handle| session.observe(handle, Depth::Members, Freshness::Steady));
+        futures::future::join_all(looks).await;
+    };
+    look_at_all().await;
+    world.wait(60).await;
+    let mark = world.recorder.mark();
+    look_at_all().await;
+    assert_eq!(
+        names(&world.recorder.since(mark)),
+        ["GET virtualMachineScaleSets"]
+    );
+    assert!(world.sim.world().resize(SET, 4));
+    world.wait(31).await;
+    let mark = world.recorder.mark();
+    look_at_all().await;
+    assert!(names(&world.recorder.since(mark)).contains(&"GET virtualMachines"));
+}
+
+/// A set that does not exist.
+fn elsewhere(name: &str) -> Handle {
+    let set = SetHandle {
+        created: false,
+        members: true,
+    };
+    Handle::Azure(observed::Handle {
+        place: Place {
+            subscription_id: DEMO_SUBSCRIPTION.to_owned(),
+            resource_group_name: DEMO_GROUP.to_owned(),
+            region: DEMO_REGION.to_owned(),
+        },
+        set_name: name.to_owned(),
+        sets: BTreeMap::from([(name.to_owned(), set)]),
+        ownership: BTreeMap::new(),
+        operation: None,
+        image: None,
+    })
+}

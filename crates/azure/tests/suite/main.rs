@@ -1,0 +1,20 @@
+//! The backend under a pass as the controllers run it, against a simulated Azure in virtual time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    unreachable_pub,
+    reason = "tests and what they share"
+)]
+
+mod auth;
+mod budget;
+mod crash;
+mod errors;
+mod harness;
+mod lifecycle;
+mod membership;
+mod model;
+mod operation;
+mod roll;
+mod teardown;
+mod throttling;
