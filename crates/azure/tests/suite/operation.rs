@@ -203,14 +203,20 @@ async fn a_busy_set_is_looked_at_until_it_rests_before_the_write_is_repeated() {
             answer(409, &[], &body)
         })
     });
+    let before = pool.inputs.bootstrap_data.clone();
     pool.bootstrap(ROTATED);
     let pass = world.pass(&mut pool).await;
     let failure = pass.failed.expect("refused");
     assert_eq!(failure.class, FailureClass::Contended);
     assert_eq!(failure.retry_after_seconds, Some(30));
     world.recorder.pass_everything();
-    assert!(world.sim.world().resize(SET, 4));
-    world.wait(30).await;
+    // The set is busy indeed: Autoscale changes its capacity.
+    let sent = pool.inputs.bootstrap_data.clone();
+    pool.inputs.bootstrap_data = before;
+    pool.inputs.replicas = 4;
+    world.settle(&mut pool).await;
+    world.sim.world().run_autoscale();
+    pool.inputs.bootstrap_data = sent;
     let pass = world.pass(&mut pool).await;
     assert!(pass.writes().is_empty(), "{:?}", pass.writes());
     assert!(!pass.is_settled());
