@@ -136,7 +136,7 @@ impl Sweep {
         if freshness == Freshness::Changed {
             self.void_sets(handle);
         }
-        let written = self.written(&group, handle, |state| state.set_written_at);
+        let written = group.written(handle, |state| state.set_written_at);
         let need = self.need(freshness, written, group.sets.answered_at());
         let fetch = async {
             let raw: Vec<RawSet> = none_without_group(
@@ -156,7 +156,7 @@ impl Sweep {
         freshness: Freshness,
     ) -> Result<Arc<Vec<Setting>>, CloudFailure> {
         let group = self.group(&handle.place);
-        let written = self.written(&group, handle, |state| state.setting_written_at);
+        let written = group.written(handle, |state| state.setting_written_at);
         let need = self.need(freshness, written, group.settings.answered_at());
         let fetch = async {
             let raw: Vec<RawSetting> = none_without_group(
@@ -219,20 +219,6 @@ impl Sweep {
         for set in handle.sets.keys() {
             self.void_set(&handle.place, set);
         }
-    }
-
-    /// The last write to any of the handle's sets.
-    fn written(
-        &self,
-        group: &Group,
-        handle: &Handle,
-        when: impl Fn(&SlotState) -> Option<Instant>,
-    ) -> Option<Instant> {
-        handle
-            .sets
-            .keys()
-            .filter_map(|set| when(&locked(&group.slot(set).state)))
-            .max()
     }
 
     fn need(
@@ -339,6 +325,19 @@ impl Sweep {
 }
 
 impl Group {
+    /// The last write to any of the handle's sets.
+    fn written(
+        &self,
+        handle: &Handle,
+        when: impl Fn(&SlotState) -> Option<Instant>,
+    ) -> Option<Instant> {
+        handle
+            .sets
+            .keys()
+            .filter_map(|set| when(&locked(&self.slot(set).state)))
+            .max()
+    }
+
     /// The slot of a set; forgets those that nobody asks for any more.
     fn slot(&self, set: &str) -> Arc<Slot> {
         let now = Instant::now();

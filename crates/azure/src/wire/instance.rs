@@ -10,11 +10,11 @@ use super::address;
 
 /// An instance of a list.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Instance {
     #[serde(default)]
     id: String,
-    instance_id: Option<String>,
+    #[serde(rename = "instanceId")]
+    number: Option<String>,
     zones: Option<Vec<String>>,
     properties: Option<Properties>,
 }
@@ -46,7 +46,7 @@ struct Status {
 impl Instance {
     /// `7`.
     pub(crate) fn instance_id(&self) -> &str {
-        match self.instance_id.as_deref() {
+        match self.number.as_deref() {
             Some(id) if !id.is_empty() => id,
             _ => address::name_of(&self.id),
         }

@@ -113,7 +113,7 @@ pub(crate) fn patch(patch: &SetPatch) -> Value {
         body["tags"] = json!(tags);
     }
     if let Some(id) = &patch.identity_id {
-        body["identity"] = identity(&[id.clone()], &patch.removed_identity_ids);
+        body["identity"] = identity([id], &patch.removed_identity_ids);
     }
     body
 }

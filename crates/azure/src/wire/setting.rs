@@ -192,32 +192,43 @@ fn profile(properties: &Value, target: &str) -> Option<Profile> {
         return None;
     }
     let bound = |name: &str| whole(profile.pointer(&format!("/capacity/{name}"))?);
+    let Rules::Cpu(cpu) = rules(profile.pointer("/rules"), target) else {
+        return None;
+    };
     Some(Profile {
         minimum: bound("minimum")?,
         maximum: bound("maximum")?,
         default: bound("default")?,
-        cpu: cpu(profile.pointer("/rules"), target)?,
+        cpu,
     })
 }
 
-/// No rules, or the two in any order; `None` for anything else.
-fn cpu(rules: Option<&Value>, target: &str) -> Option<Option<CpuRules>> {
+/// What the rules of a profile are.
+enum Rules {
+    Cpu(Option<CpuRules>),
+    NotOurs,
+}
+
+/// No rules, or the two in any order.
+fn rules(rules: Option<&Value>, target: &str) -> Rules {
     let rules = match rules {
-        None | Some(Value::Null) => return Some(None),
-        Some(rules) => rules.as_array()?,
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(rules)) => rules.as_slice(),
+        Some(_) => return Rules::NotOurs,
     };
-    match rules.as_slice() {
-        [] => Some(None),
-        [one, other] => {
-            let both = |scale_in: &Value, scale_out: &Value| {
-                Some(CpuRules {
-                    scale_in_percent: SCALE_IN.threshold(scale_in, target)?,
-                    scale_out_percent: SCALE_OUT.threshold(scale_out, target)?,
-                })
-            };
-            both(one, other).or_else(|| both(other, one)).map(Some)
-        }
-        _ => None,
+    let both = |scale_in: &Value, scale_out: &Value| {
+        Some(CpuRules {
+            scale_in_percent: SCALE_IN.threshold(scale_in, target)?,
+            scale_out_percent: SCALE_OUT.threshold(scale_out, target)?,
+        })
+    };
+    match rules {
+        [] => Rules::Cpu(None),
+        [one, other] => match both(one, other).or_else(|| both(other, one)) {
+            Some(found) => Rules::Cpu(Some(found)),
+            None => Rules::NotOurs,
+        },
+        _ => Rules::NotOurs,
     }
 }
 
@@ -275,8 +286,9 @@ mod tests {
                     let uri = trigger["metricResourceUri"].as_str().expect("a URI");
                     let uri = uri.to_uppercase();
                     trigger.insert("metricResourceUri".to_owned(), json!(uri));
-                    let threshold = trigger["threshold"].as_i64().expect("a number");
-                    trigger.insert("threshold".to_owned(), json!(threshold as f64));
+                    let threshold = format!("{}.0", trigger["threshold"]);
+                    let threshold = serde_json::from_str(&threshold).expect("a number");
+                    trigger.insert("threshold".to_owned(), threshold);
                 }
             }
             assert_eq!(read_back(&body).profile, Some(spec.profile));

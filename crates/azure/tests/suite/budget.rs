@@ -19,11 +19,13 @@ use crate::harness::{
 };
 
 /// A settled pool of so many members, and its handle.
-async fn pool_of(members: i64) -> (World, Handle) {
+async fn pool_of(members: u32) -> (World, Handle) {
     let world = World::new();
     let mut pool = Pool::demo();
-    pool.inputs.replicas = members;
+    // Any number is within the bounds of Autoscale.
+    pool.autoscale(0, 1000);
     world.settle(&mut pool).await;
+    assert!(world.sim.world().resize(SET, members));
     world.wait(600).await;
     let handle = world.handle(&pool);
     (world, handle)

@@ -245,7 +245,7 @@ async fn late_lists_orphan_nothing() {
             world
                 .sim
                 .world()
-                .set_timing(|timing| timing.list_lag = span)
+                .set_timing(|timing| timing.list_lag = span);
         };
         lag(Duration::from_mins(3));
         let end = scenario.finish(&world, &mut pool).await;

@@ -118,9 +118,12 @@ async fn a_set_that_appears_meanwhile_is_not_overwritten() {
         let hides = call.name == "GET virtualMachineScaleSets";
         let is_list = call.path.ends_with("/virtualMachineScaleSets");
         let absent = json!({ "error": { "code": "ResourceNotFound", "message": "x" } });
-        hides.then(|| match is_list {
-            true => answer(200, &[], &json!({ "value": [] })),
-            false => answer(404, &[], &absent),
+        hides.then(|| {
+            if is_list {
+                answer(200, &[], &json!({ "value": [] }))
+            } else {
+                answer(404, &[], &absent)
+            }
         })
     });
     world.wait(60).await;

@@ -188,12 +188,11 @@ impl Recorder {
         let body = body.collect().await.unwrap().to_bytes();
         let mut recorded = read(&parts, &body);
         let double = self.inner.answers.lock().unwrap().clone();
-        let answer = match double.and_then(|answers| answers(&recorded)) {
-            Some(answer) => answer,
-            None => {
-                let request = Request::from_parts(parts, axum::body::Body::from(body));
-                whole(router.oneshot(request).await.unwrap()).await
-            }
+        let answer = if let Some(answer) = double.and_then(|answers| answers(&recorded)) {
+            answer
+        } else {
+            let request = Request::from_parts(parts, axum::body::Body::from(body));
+            whole(router.oneshot(request).await.unwrap()).await
         };
         recorded.status = answer.status().as_u16();
         let is_done = recorded.is_write() && recorded.status < 300;
@@ -234,7 +233,8 @@ fn read(parts: &http::request::Parts, body: &Bytes) -> Recorded {
             .position(|part| part.eq_ignore_ascii_case("providers"))
             .map_or(0, |at| at + 2);
         let rest = &segments[after_provider.min(segments.len())..];
-        rest.iter().step_by(2).last().copied().unwrap_or_default()
+        let kind = rest.len().saturating_sub(1) / 2 * 2;
+        rest.get(kind).copied().unwrap_or_default()
     };
     Recorded {
         name: format!("{} {kind}", parts.method),
