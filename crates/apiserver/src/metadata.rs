@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::object;
 use crate::registry::{Behaviour, Kind};
+use crate::request::go_json::type_name;
 use crate::status_error::Cause;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
@@ -17,6 +18,10 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and \
     must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
     '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const SEVERAL_SLASHES: &str = "a valid label key must consist of alphanumeric characters, '-', '_' \
+    or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  \
+    or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
+    optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric \
     characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
     'MyValue',  or 'my_value',  or '12345', regex used for validation is \
@@ -103,6 +108,10 @@ pub(crate) fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String
 /// Everything that keeps a text from being a label key.
 pub(crate) fn label_key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
+    if key.matches('/').count() > 1 {
+        problems.push(SEVERAL_SLASHES.into());
+        return problems;
+    }
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -148,20 +157,22 @@ pub(crate) fn name_problem(kind: &Kind, name: &str) -> Option<String> {
 /// Why metadata cannot be read at all, in the words of Go's decoder.
 pub(crate) fn decode_problem(object: &Value) -> Option<String> {
     let wrong = |value: &Value, field: &str, wanted: &str| {
-        let found = match value {
-            Value::Null => return None,
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
+        if value.is_null() {
+            return None;
+        }
+        let found = type_name(value);
         Some(format!(
             "json: cannot unmarshal {found} into Go struct field ObjectMeta.{field} of type \
              {wanted}"
         ))
     };
-    let meta = object.get("metadata")?;
+    let meta = object.get("metadata").filter(|meta| !meta.is_null())?;
+    if !meta.is_object() {
+        let found = type_name(meta);
+        return Some(format!(
+            "json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"
+        ));
+    }
     for field in [
         "name",
         "generateName",

@@ -14,10 +14,15 @@ pub(crate) struct Failure {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     pub(crate) details: Map<String, Value>,
+    /// Whether the details are told although they are empty.
+    bare: bool,
 }
 
 /// Handlers return this.
 pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// Stands for the reason of an answer that is a page, not a `Status`.
+const NO_PAGE: &str = "page";
 
 /// One cause of an `Invalid` answer.
 #[derive(Clone, Debug)]
@@ -75,6 +80,19 @@ impl Cause {
         )
     }
 
+    /// The cause as it is told of a subresource that is checked by itself: the words know the
+    /// field without what comes before it.
+    pub(crate) fn below(mut self, prefix: &str) -> Self {
+        if let Some(field) = self.field.strip_prefix(prefix) {
+            let (whole, short) = (
+                format!("{} in body", self.field),
+                format!("{field} in body"),
+            );
+            self.message = self.message.replace(&whole, &short);
+        }
+        self
+    }
+
     fn text(&self) -> String {
         if self.field.is_empty() {
             return self.message.clone();
@@ -125,7 +143,13 @@ impl Failure {
             reason,
             message: message.into(),
             details: Map::new(),
+            bare: false,
         }
+    }
+
+    /// Tells the details although there are none, as a router does that knows no kind.
+    pub(crate) fn bare(self) -> Self {
+        Self { bare: true, ..self }
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
@@ -148,11 +172,18 @@ impl Failure {
 
     /// A path that leads nowhere.
     pub(crate) fn no_such_path() -> Self {
-        Self::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        )
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message).bare()
+    }
+
+    /// A path that leads nowhere in a group that is not built in: answered as a plain page.
+    pub(crate) fn no_such_page() -> Self {
+        Self::new(404, NO_PAGE, "404 page not found\n")
+    }
+
+    /// Whether the answer is the message alone.
+    pub(crate) fn is_page(&self) -> bool {
+        self.reason == NO_PAGE
     }
 
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
@@ -267,9 +298,22 @@ impl Failure {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    pub(crate) fn method_not_allowed(kind: &Kind) -> Self {
+    /// A verb that the router of built-in kinds does not know at a path.
+    pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).bare()
+    }
+
+    /// A verb that a custom kind does not know.
+    pub(crate) fn method_not_supported(kind: &Kind, verb: &str) -> Self {
+        let own = qualified(&kind.group, &kind.plural);
+        let message = format!("{verb} is not supported on resources of kind {own:?}");
         Self::new(405, "MethodNotAllowed", message).about(&kind.group, &kind.plural, "")
+    }
+
+    /// A patch of a built-in kind in a form that its router does not know.
+    pub(crate) fn unknown_patch() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").bare()
     }
 
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Self {
@@ -280,7 +324,11 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    pub(crate) fn not_acceptable() -> Self {
+    /// No form that the client takes; the router of built-in kinds does not name those there are.
+    pub(crate) fn not_acceptable(custom: bool) -> Self {
+        if !custom {
+            return Self::new(406, "NotAcceptable", "406: Not Acceptable").bare();
+        }
         let message = "only the following media types are accepted: application/json, \
                        application/yaml, application/vnd.kubernetes.protobuf";
         Self::new(406, "NotAcceptable", message)
@@ -293,6 +341,13 @@ impl Failure {
     pub(crate) fn too_large() -> Self {
         let message = "Request entity too large: limit is 3145728";
         Self::new(413, "RequestEntityTooLarge", message)
+    }
+
+    /// A resource version that is no number; the server takes the fault upon itself, as a genuine
+    /// one does.
+    pub(crate) fn unreadable_revision(prefix: &str, text: &str) -> Self {
+        let message = format!("{prefix}strconv.ParseUint: parsing {text:?}: invalid syntax");
+        Self::new(500, "", message)
     }
 
     pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
@@ -312,7 +367,7 @@ impl Failure {
         if !self.reason.is_empty() {
             status["reason"] = self.reason.into();
         }
-        if !self.details.is_empty() {
+        if !self.details.is_empty() || self.bare {
             status["details"] = Value::Object(self.details.clone());
         }
         status

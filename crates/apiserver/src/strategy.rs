@@ -9,6 +9,7 @@ use crate::access::objects;
 use crate::object::{at, child_mut, meta_mut, name, text};
 use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
+use crate::schema::printed::{go_type, plain};
 use crate::status_error::Cause;
 use crate::{secret, signing_request};
 
@@ -168,37 +169,41 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
 pub(crate) fn validate_scale(object: &Value, paths: &ScalePaths) -> Vec<Cause> {
     let mut causes = Vec::new();
     for path in [&paths.replicas, &paths.status_replicas] {
-        let number = path
-            .iter()
-            .try_fold(object, |value, field| value.get(field));
-        let Some(number) = number else { continue };
         let field = format!(".{}", path.join("."));
-        match number.as_i64() {
-            Some(0..) => {}
-            Some(_) => {
-                let detail = "should be a non-negative integer";
-                causes.push(Cause::invalid(&field, number, detail));
+        match number_at(object, path) {
+            Ok(Some(number)) if number < 0 => {
+                let why = "should be a non-negative integer";
+                causes.push(Cause::invalid(&field, &number.into(), why));
             }
-            None => {
-                let found = go_value(number);
-                let detail = format!("{field} accessor error: {found}, expected int64");
-                causes.push(Cause::invalid(&field, &0.into(), &detail));
-            }
+            Ok(_) => {}
+            Err(why) => causes.push(Cause::invalid(&field, &0.into(), &why)),
         }
     }
     causes
 }
 
-/// A value and its type, as Go prints them.
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text} is of the type string"),
-        Value::Bool(flag) => format!("{flag} is of the type bool"),
-        Value::Number(number) => format!("{number} is of the type float64"),
-        Value::Array(_) => format!("{value} is of the type []interface {{}}"),
-        Value::Object(_) => format!("{value} is of the type map[string]interface {{}}"),
-        Value::Null => "<nil> is of the type <nil>".to_owned(),
+/// The number at a path, if there is one.
+fn number_at(object: &Value, path: &[String]) -> Result<Option<i64>, String> {
+    let mut value = object;
+    for (depth, field) in path.iter().enumerate() {
+        let Some(map) = value.as_object() else {
+            let at = path.get(..depth).unwrap_or_default().join(".");
+            return Err(wrong_type(&at, value, "map[string]interface{}"));
+        };
+        match map.get(field) {
+            Some(below) => value = below,
+            None => return Ok(None),
+        }
     }
+    match value.as_i64() {
+        Some(number) => Ok(Some(number)),
+        None => Err(wrong_type(&path.join("."), value, "int64")),
+    }
+}
+
+fn wrong_type(at: &str, value: &Value, wanted: &str) -> String {
+    let (shown, given) = (plain(value), go_type(value));
+    format!(".{at} accessor error: {shown} is of the type {given}, expected {wanted}")
 }
 
 /// What is wrong with the keys of a data map.

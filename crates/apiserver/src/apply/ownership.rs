@@ -191,7 +191,8 @@ pub(super) fn take_over(
             time: None,
         });
     owned.fields.absorb(taken);
-    owned.time = Some(stamp(now));
+    // A scaler's entry has no time on a genuine server either.
+    owned.time = (updater.subresource != "scale").then(|| stamp(now));
 }
 
 /// Whether managed fields are sent as one empty entry, which clears them.

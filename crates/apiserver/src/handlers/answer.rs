@@ -13,20 +13,13 @@ use serde_json::{Value, json};
 use super::call::Call;
 use crate::convert;
 use crate::request::accept::{Discovery, Form, Wish};
+use crate::request::body::Decoded;
 use crate::status_error::{Failure, Outcome};
 use crate::store::Record;
 use crate::table::{self, IncludeObject};
 
 /// Answers shorter than this are not worth compressing: the bound of a genuine server.
 const GZIP_FROM: usize = 128 * 1024;
-
-impl Wish {
-    /// A plain object in JSON.
-    pub(crate) const JSON: Self = Self {
-        form: Form::Object,
-        yaml: false,
-    };
-}
 
 fn bytes(status: u16, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
@@ -75,6 +68,10 @@ pub(crate) fn aggregated(document: &Value, shape: Discovery) -> Response<Body> {
 
 /// A refusal.
 pub(crate) fn failure(failure: &Failure) -> Response<Body> {
+    if failure.is_page() {
+        let text = failure.message.clone();
+        return bytes(failure.code, "text/plain; charset=utf-8", text);
+    }
     let mut response = value(failure.code, &failure.status(), Wish::JSON);
     if let Some(seconds) = failure
         .details
@@ -104,7 +101,7 @@ pub(crate) fn object(call: &Call, status: u16, record: &Record) -> Response<Body
         }
         Form::Metadata => value(
             status,
-            &metadata(&convert::value(record, &call.served)),
+            &metadata(&convert::value(record, &call.served), call.wish.version),
             call.wish,
         ),
     }
@@ -115,6 +112,7 @@ pub(crate) fn table(call: &Call, objects: &[Value], revision: &str) -> Value {
     let include = include(&call.options.include_object);
     let columns = &call.served.version().columns;
     let mut table = table::render(columns, objects, include, call.instance.now());
+    set_version(&mut table, call.wish.version);
     table["metadata"]["resourceVersion"] = revision.into();
     table
 }
@@ -136,15 +134,33 @@ pub(crate) fn scale(call: &Call, scale: &Value) -> Response<Body> {
     value(200, &table, call.wish)
 }
 
+/// Names the version of a table and of what its rows carry.
+pub(crate) fn set_version(table: &mut Value, version: &str) {
+    table["apiVersion"] = version.into();
+    let rows = table.get_mut("rows").and_then(Value::as_array_mut);
+    for object in rows
+        .into_iter()
+        .flatten()
+        .filter_map(|row| row.get_mut("object"))
+    {
+        if object
+            .get("kind")
+            .is_some_and(|kind| kind == "PartialObjectMetadata")
+        {
+            object["apiVersion"] = version.into();
+        }
+    }
+}
+
 /// What the rows of a table carry of their objects.
 pub(crate) fn include(option: &str) -> IncludeObject {
     IncludeObject::from_query(option).unwrap_or_default()
 }
 
 /// `PartialObjectMetadata` of an object.
-pub(crate) fn metadata(object: &Value) -> Value {
+pub(crate) fn metadata(object: &Value, version: &str) -> Value {
     json!({
-        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata", "apiVersion": version,
         "metadata": object.get("metadata"),
     })
 }
@@ -194,9 +210,13 @@ pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>])
             value(200, &table, call.wish)
         }
         Form::Metadata => {
-            let items: Vec<Value> = values().iter().map(metadata).collect();
+            let version = call.wish.version;
+            let items = values()
+                .iter()
+                .map(|object| metadata(object, version))
+                .collect::<Vec<_>>();
             let list = json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                "kind": "PartialObjectMetadataList", "apiVersion": version,
                 "metadata": meta.value(), "items": items,
             });
             value(200, &list, call.wish)
@@ -302,7 +322,7 @@ pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
     }
 }
 
-/// Turns a body that had to be an object into one.
-pub(crate) fn decoded(call: &Call) -> Outcome<Value> {
-    crate::request::body::object(&call.media_type, &call.body)
+/// The object in the body.
+pub(crate) fn decoded(call: &Call) -> Outcome<Decoded> {
+    crate::request::body::typed(&call.served.kind, &call.media_type, &call.body)
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Request, Response, header};
 
 use crate::instance::Instance;
 use crate::registry::{Behaviour, Served};
-use crate::request::accept::Wish;
+use crate::request::accept::{Form, Wish};
 use crate::request::options::Options;
 use crate::request::path::Target;
 use crate::request::{Caller, body};
@@ -41,12 +41,13 @@ impl Call {
         request: Request<Body>,
     ) -> Outcome<Self> {
         let (parts, body) = request.into_parts();
-        let served = instance
-            .registry()
+        let registry = instance.registry();
+        let served = registry
             .at(&target.group, &target.version, &target.plural)
-            .ok_or_else(Failure::no_such_path)?;
+            .ok_or_else(|| super::nowhere(&registry, &target.group, &target.version))?;
         check_shape(&served, &target)?;
         let options = Options::parse(parts.uri.query().unwrap_or_default(), &parts.method)?;
+        options.check()?;
         let agent = parts
             .headers
             .get(header::USER_AGENT)
@@ -62,7 +63,7 @@ impl Call {
         };
         let call = Self {
             instance: instance.clone(),
-            wish: Wish::of(&parts.headers)?,
+            wish: Wish::of(&parts.headers, served.kind.is_custom())?,
             caller: parts
                 .extensions
                 .get::<Caller>()
@@ -76,6 +77,7 @@ impl Call {
             target,
             options,
         };
+        check_table(&call)?;
         if let Some(warning) = &call.served.version().deprecation {
             call.warn(warning.clone());
         }
@@ -133,8 +135,15 @@ fn check_shape(served: &Served, target: &Target) -> Outcome<()> {
     } else {
         target.namespace.is_some()
     };
+    let nowhere = || {
+        if kind.is_custom() {
+            Failure::no_such_page()
+        } else {
+            Failure::no_such_path()
+        }
+    };
     if misplaced {
-        return Err(Failure::no_such_path());
+        return Err(nowhere());
     }
     let known = match target.subresource.as_str() {
         "" => true,
@@ -146,9 +155,21 @@ fn check_shape(served: &Served, target: &Target) -> Outcome<()> {
         "approval" => kind.behaviour == Behaviour::CertificateSigningRequest,
         _ => false,
     };
-    if known {
-        Ok(())
-    } else {
-        Err(Failure::no_such_path())
+    match &target.name {
+        _ if known => Ok(()),
+        Some(name) if kind.is_custom() => Err(Failure::not_found(kind, name)),
+        _ => Err(nowhere()),
     }
+}
+
+/// Whether the rows of a wished table can carry what they should.
+fn check_table(call: &Call) -> Outcome<()> {
+    let include = call.options.include_object.as_str();
+    if call.wish.form != Form::Table || matches!(include, "" | "None" | "Metadata" | "Object") {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "Unable to convert to Table as requested: includeObject: Invalid value: {include:?}: must be \
+         'Metadata', 'Object', 'None', or empty"
+    )))
 }

@@ -10,11 +10,14 @@ use crate::status_error::Outcome;
 
 /// Makes the object in the body.
 pub(crate) async fn create(call: &Call) -> Outcome<Response<Body>> {
-    let new = answer::decoded(call)?;
+    let decoded = answer::decoded(call)?;
     let warn = |text| call.warn(text);
-    let writing = Writing::of(call, &warn);
+    let writing = Writing {
+        repeated: decoded.repeated,
+        ..Writing::of(call, &warn)
+    };
     let record = writing
-        .create(call.target.namespace.as_deref(), new)
+        .create(call.target.namespace.as_deref(), decoded.value)
         .await?;
     Ok(answer::object(call, 201, &record))
 }

@@ -13,6 +13,7 @@ use crate::convert;
 use crate::object::{self, meta_mut};
 use crate::registry::Behaviour;
 use crate::request::body;
+use crate::request::go_json::type_name;
 use crate::request::options::{Options, Preconditions};
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{CommitError, Expect, Key};
@@ -83,9 +84,34 @@ fn read_options(
     let preconditions = if bytes.is_empty() {
         Preconditions::default()
     } else {
-        options.merge_delete_body(&body::object(media_type, bytes)?)?
+        let body = body::object(media_type, bytes)?;
+        check_options(&body)?;
+        options.merge_delete_body(&body)?
     };
     Ok((options, preconditions))
+}
+
+/// Whether a body holds options of a delete.
+fn check_options(body: &Value) -> Outcome<()> {
+    let kind = object::text(body, &["kind"]);
+    if !matches!(kind, "" | "DeleteOptions") {
+        let version = object::text(body, &["apiVersion"]);
+        return Err(Failure::bad_request(format!(
+            "no kind {kind:?} is registered for version {version:?} in scheme \
+             \"pkg/apis/meta/internalversion/scheme/register.go:27\""
+        )));
+    }
+    let policy = body
+        .get("propagationPolicy")
+        .filter(|policy| !policy.is_null());
+    if let Some(policy) = policy.filter(|policy| !policy.is_string()) {
+        return Err(Failure::bad_request(format!(
+            "json: cannot unmarshal {} into Go struct field DeleteOptions.propagationPolicy of type \
+             v1.DeletionPropagation",
+            type_name(policy)
+        )));
+    }
+    Ok(())
 }
 
 /// What a delete has done.
@@ -231,6 +257,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
         dry_run: options.dry_run,
         ..Writing::of(call, &warn)
     };
+    // The answer shows what was there.
     let mut items = Vec::new();
     for ((namespace, name), record) in &snapshot.records {
         if !filter.accepts(namespace, name, record) {
@@ -242,15 +269,14 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
             name: name.clone(),
         };
         match begin(&writing, &key, propagation, &Preconditions::default()).await {
-            Ok(Deleted::Gone(record) | Deleted::Waiting(record)) => items.push(record),
+            Ok(_) => items.push(record.clone()),
             // Someone else was faster: gone is gone.
             Err(failure) if failure.code == 404 => {}
             Err(failure) => return Err(failure),
         }
     }
-    let revision = call.instance.space().revision();
     let meta = ListMeta {
-        revision,
+        revision: snapshot.revision,
         continue_token: None,
         remaining: None,
     };
@@ -259,7 +285,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
 
 /// Evicts a pod: a delete that disruption budgets can refuse.
 pub(crate) async fn evict(call: &Call) -> Outcome<Response<Body>> {
-    let eviction = answer::decoded(call)?;
+    let eviction = body::object(&call.media_type, &call.body)?;
     let pod = convert::value(&*call.current()?, &call.served);
     let mut options = call.options.clone();
     let body = eviction

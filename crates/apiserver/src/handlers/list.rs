@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine as _};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -14,12 +14,14 @@ use crate::convert;
 use crate::object::text;
 use crate::registry::Served;
 use crate::request::fields::FieldSelector;
+use crate::request::go_json::syntax_problem;
+use crate::request::options::Options;
 use crate::request::selector::LabelSelector;
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{Record, Snapshot};
 
 /// The option that says how a list's resource version is meant.
-pub(crate) const MATCH: &str = "resourceVersionMatch";
+const MATCH: &str = "resourceVersionMatch";
 
 /// Which objects of a collection are meant.
 #[derive(Clone, Debug)]
@@ -74,8 +76,20 @@ impl Continue {
     }
 
     fn decode(token: &str) -> Outcome<Self> {
-        let invalid = || Failure::bad_request("invalid continue token: continue key is not valid");
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| invalid())?;
+        let refused = |why: &str| {
+            let what = "invalid continue token: continue key is not valid";
+            Failure::bad_request(format!("{what}: {why}"))
+        };
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| match error {
+            DecodeError::InvalidByte(at, _) => {
+                refused(&format!("illegal base64 data at input byte {at}"))
+            }
+            other => refused(&other.to_string()),
+        })?;
+        if let Some(problem) = syntax_problem(&bytes) {
+            return Err(refused(&problem));
+        }
+        let invalid = || refused("it is not one of this server's");
         let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
         Ok(Self {
             revision: token
@@ -90,6 +104,7 @@ impl Continue {
 
 /// Answers with the collection, or a page of it.
 pub(crate) fn list(call: &Call) -> Outcome<Response<Body>> {
+    check_list(&call.options)?;
     let filter = Filter::of(call)?;
     let from = match call.options.continue_token.as_str() {
         "" => None,
@@ -100,7 +115,8 @@ pub(crate) fn list(call: &Call) -> Outcome<Response<Body>> {
         Some(from) => (namespace, name) > (from.namespace.as_str(), from.name.as_str()),
         None => true,
     };
-    let limit = if call.options.limit == 0 {
+    // What any revision may answer comes from memory, as a whole.
+    let limit = if call.options.limit == 0 || call.options.resource_version == "0" {
         usize::MAX
     } else {
         call.options.limit
@@ -151,7 +167,12 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
                 snapshot
             })
     };
+    let asked = call.options.resource_version.as_str();
     if let Some(from) = from {
+        if !matches!(asked, "" | "0") {
+            let why = "specifying resource version is not allowed when using continue";
+            return Err(Failure::bad_request(why));
+        }
         return at(from.revision).map_err(|_| {
             Failure::expired(
                 "The provided continue parameter is too old to display a consistent list \
@@ -159,57 +180,100 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
             )
         });
     }
-    let matching = call.options.resource_version_match.as_str();
-    let exact = match (matching, call.options.resource_version.as_str()) {
-        ("", "") => None,
-        ("Exact" | "NotOlderThan", "") => {
-            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-            return Err(bad_match(Cause::forbidden(MATCH, why)));
-        }
-        ("Exact", "0") => {
-            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-            return Err(bad_match(Cause::forbidden(MATCH, why)));
-        }
-        ("Exact" | "NotOlderThan" | "", revision) => {
-            let wanted = parse_revision(revision)?;
-            let newest = space.revision();
-            if wanted > newest {
-                return Err(too_large(wanted, newest));
-            }
-            (matching == "Exact").then_some(wanted)
-        }
-        (other, _) => {
-            let supported = ["Exact", "NotOlderThan", ""];
-            return Err(bad_match(Cause::unsupported(
-                MATCH,
-                &other.into(),
-                &supported,
-            )));
-        }
-    };
-    match exact {
-        None => Ok(space.list(shelf, namespace)),
-        Some(revision) => {
-            at(revision).map_err(|expired| Failure::too_old(revision, expired.oldest))
-        }
+    if asked.is_empty() {
+        return Ok(space.list(shelf, namespace));
     }
+    let wanted: u64 = asked.parse().map_err(|_| {
+        let failure = unreadable(asked);
+        Failure::bad_request(format!("invalid resource version: {}", failure.message))
+    })?;
+    let newest = space.revision();
+    if wanted > newest {
+        return Err(too_large(wanted, newest));
+    }
+    if call.options.resource_version_match != EXACT {
+        return Ok(space.list(shelf, namespace));
+    }
+    at(wanted).map_err(|expired| Failure::too_old(wanted, expired.oldest))
 }
 
-fn bad_match(cause: Cause) -> Failure {
-    Failure::invalid_options("ListOptions", &[cause])
+const EXACT: &str = "Exact";
+const NOT_OLDER: &str = "NotOlderThan";
+
+fn refuse(causes: &[Cause]) -> Outcome<()> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid_options("ListOptions", causes))
 }
+
+/// Whether the options of a list go together.
+fn check_list(options: &Options) -> Outcome<()> {
+    let matching = options.resource_version_match.as_str();
+    let mut causes = Vec::new();
+    let mut forbid = |field: &str, why: &str| causes.push(Cause::forbidden(field, why));
+    if !matching.is_empty() {
+        if options.resource_version.is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            forbid(MATCH, why);
+        }
+        if !options.continue_token.is_empty() {
+            forbid(MATCH, WITH_CONTINUE);
+        }
+        if matching == EXACT && options.resource_version == "0" {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            forbid(MATCH, why);
+        }
+    }
+    if options.send_initial_events.is_some() {
+        forbid(
+            "sendInitialEvents",
+            "sendInitialEvents is forbidden for list",
+        );
+    }
+    if !matches!(matching, "" | EXACT | NOT_OLDER) {
+        causes.push(Cause::unsupported(
+            MATCH,
+            &matching.into(),
+            &[EXACT, NOT_OLDER, ""],
+        ));
+    }
+    refuse(&causes)
+}
+
+/// Whether the options of a watch go together.
+pub(super) fn check_watch(options: &Options) -> Outcome<()> {
+    let matching = options.resource_version_match.as_str();
+    let mut causes = Vec::new();
+    let mut forbid = |why: &str| causes.push(Cause::forbidden(MATCH, why));
+    let initial = options.send_initial_events.is_some();
+    if initial && matching != NOT_OLDER {
+        forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if !matching.is_empty() {
+        if !initial {
+            let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is \
+                       provided";
+            forbid(why);
+        }
+        if !options.continue_token.is_empty() {
+            forbid(WITH_CONTINUE);
+        }
+        if matching != NOT_OLDER {
+            causes.push(Cause::unsupported(MATCH, &matching.into(), &[NOT_OLDER]));
+        }
+    }
+    refuse(&causes)
+}
+
+const WITH_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
 fn too_large(wanted: u64, newest: u64) -> Failure {
     let message = format!("Too large resource version: {wanted}, current: {newest}");
     Failure::new(504, "Timeout", format!("Timeout: {message}"))
 }
 
-/// Reads a resource version.
-pub(crate) fn parse_revision(text: &str) -> Outcome<u64> {
-    text.parse().map_err(|_| {
-        Failure::bad_request(format!(
-            "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: \
-             invalid syntax"
-        ))
-    })
+/// The refusal of a resource version that is no number.
+pub(super) fn unreadable(text: &str) -> Failure {
+    Failure::unreadable_revision(&format!("resourceVersion: Invalid value: {text:?}: "), text)
 }

@@ -29,6 +29,7 @@ use crate::access::{self, tokens::service_account};
 use crate::discovery;
 use crate::instance::Instance;
 use crate::journal::WriteRequest;
+use crate::registry::Registry;
 use crate::request::accept::{Discovery, Wish};
 use crate::request::path::{self, Route, Target};
 use crate::status_error::{Failure, Outcome};
@@ -71,8 +72,7 @@ async fn route(instance: &Instance, request: Request<Body>) -> Outcome<Response<
 /// The endpoints that are about the server itself.
 fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outcome<Response<Body>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let message = "the server does not allow this method on the requested resource";
-        return Err(Failure::new(405, "MethodNotAllowed", message));
+        return Err(Failure::method_not_allowed());
     }
     let registry = instance.registry();
     let shape = Discovery::of(request.headers());
@@ -102,12 +102,23 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
         Route::OpenApi { group, version } => discovery::openapi(&registry, group, version),
         Route::Object(_) => None,
     };
-    let wish = Wish::of(request.headers()).unwrap_or(Wish::JSON);
-    Ok(answer::value(
-        200,
-        &found.ok_or_else(Failure::no_such_path)?,
-        wish,
-    ))
+    let wish = Wish::of(request.headers(), false).unwrap_or(Wish::JSON);
+    let found = found.ok_or_else(|| match route {
+        Route::Group(_) | Route::Resources { .. } => {
+            nowhere(&registry, route.group(), route.version())
+        }
+        _ => Failure::no_such_path(),
+    })?;
+    Ok(answer::value(200, &found, wish))
+}
+
+/// The refusal of a path that leads nowhere: the router of the built-in groups has words of its own.
+pub(super) fn nowhere(registry: &Registry, group: &str, version: &str) -> Failure {
+    if group.is_empty() || registry.is_built_in(group, version) {
+        Failure::no_such_path()
+    } else {
+        Failure::no_such_page()
+    }
 }
 
 /// A server that answers is well; `?verbose` lists the checks that say so.
@@ -169,8 +180,8 @@ async fn resource(
 ) -> Outcome<Response<Body>> {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let call = Call::read(instance, target, request).await?;
-    let verb = Verb::of(&method, &call.target, call.options.watch)
-        .ok_or_else(|| Failure::method_not_allowed(&call.served.kind))?;
+    let verb = Verb::of(&method, &call.target, call.options.watch).ok_or_else(|| unnamed(&call))?;
+    check_span(verb, &call)?;
     let outcome = perform(verb, &call).await;
     if let Some(verb) = verb.writes() {
         let status = match &outcome {
@@ -192,7 +203,8 @@ async fn resource(
             manager,
         });
     }
-    outcome.map(|response| call.with_warnings(response))
+    let response = outcome.unwrap_or_else(|failure| answer::failure(&failure));
+    Ok(call.with_warnings(response))
 }
 
 async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
@@ -202,7 +214,9 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Get, "status") => get::get(call),
         (Verb::List, "") => list::list(call),
         (Verb::Watch, "") => watch::watch(call),
-        (Verb::Create, "") if call.target.name.is_none() => create::create(call).await,
+        (Verb::Create, "") if call.target.name.is_none() || call.served.kind.is_custom() => {
+            create::create(call).await
+        }
         (Verb::Create, "eviction") => delete::evict(call).await,
         (Verb::Create, "token") => token_request::create(call),
         (Verb::Update, "scale") => scale::update(call).await,
@@ -212,6 +226,38 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Patch, _) => patch::patch(call).await,
         (Verb::Delete, "") => delete::delete(call).await,
         (Verb::DeleteCollection, "") => delete::delete_collection(call).await,
-        _ => Err(Failure::method_not_allowed(&call.served.kind)),
+        _ => Err(unsupported(call, verb)),
     }
+}
+
+/// The refusal of a verb that needs a name at a path without one.
+fn unnamed(call: &Call) -> Failure {
+    if call.served.kind.is_custom() {
+        Failure::bad_request("name must be provided")
+    } else {
+        Failure::method_not_allowed()
+    }
+}
+
+fn unsupported(call: &Call, verb: Verb) -> Failure {
+    match verb.writes() {
+        Some(verb) if call.served.kind.is_custom() => {
+            Failure::method_not_supported(&call.served.kind, verb)
+        }
+        _ => Failure::method_not_allowed(),
+    }
+}
+
+/// A collection that spans all namespaces can only be read.
+fn check_span(verb: Verb, call: &Call) -> Outcome<()> {
+    let kind = &call.served.kind;
+    let spans = kind.namespaced && call.target.namespace.is_none();
+    if !spans || matches!(verb, Verb::List | Verb::Watch) {
+        return Ok(());
+    }
+    Err(if kind.is_custom() {
+        Failure::no_such_page()
+    } else {
+        Failure::method_not_allowed()
+    })
 }

@@ -7,12 +7,14 @@ use serde_json::Value;
 
 use super::answer;
 use super::call::Call;
-use super::write::{Writing, check_type};
+use super::write::{Writing, check_kind, check_type};
 use crate::access::{self, Attributes, Resource};
 use crate::apply;
 use crate::object;
 use crate::patch::{self as patches, PatchError};
-use crate::request::body;
+use crate::request::body::{self, Decoded};
+use crate::request::go_json::type_name;
+use crate::request::yaml::Repeated;
 use crate::schema::Structural;
 use crate::status_error::{Cause, Failure, Outcome};
 
@@ -26,20 +28,18 @@ pub(crate) enum Patch {
     Json(Value),
     Merge(Value),
     Strategic(Value),
-    Apply(Value),
+    Apply(Decoded),
 }
 
 impl Patch {
     /// Reads a patch; `strategic` tells whether the kind takes strategic merge patches.
     pub(crate) fn read(media_type: &str, bytes: &Bytes, strategic: bool) -> Outcome<Self> {
         match media_type {
-            JSON => Ok(Self::Json(body::json(bytes)?)),
-            MERGE => Ok(Self::Merge(object_of(body::json(bytes)?)?)),
-            STRATEGIC if strategic => Ok(Self::Strategic(object_of(body::json(bytes)?)?)),
-            APPLY => Ok(Self::Apply(object_of(body::yaml(bytes)?)?)),
-            _ if strategic => Err(Failure::unsupported_media_type(&[
-                JSON, MERGE, STRATEGIC, APPLY,
-            ])),
+            JSON => Ok(Self::Json(body::patch(bytes)?)),
+            MERGE => Ok(Self::Merge(object_of(body::patch(bytes)?)?)),
+            STRATEGIC if strategic => Ok(Self::Strategic(body::patch(bytes)?)),
+            APPLY => Ok(Self::Apply(body::configuration(bytes)?)),
+            _ if strategic => Err(Failure::unknown_patch()),
             _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
         }
     }
@@ -50,19 +50,22 @@ impl Patch {
         let patched = match (self, schema) {
             (Self::Json(patch), _) => patches::json(live, patch),
             (Self::Strategic(patch), Some(schema)) => patches::strategic(live, patch, schema),
-            (Self::Merge(patch) | Self::Apply(patch) | Self::Strategic(patch), _) => {
-                patches::merge(live, patch)
-            }
+            (Self::Apply(config), _) => patches::merge(live, &config.value),
+            (Self::Merge(patch) | Self::Strategic(patch), _) => patches::merge(live, patch),
         };
         patched.map_err(patch_failure)
     }
 }
 
 fn object_of(value: Value) -> Outcome<Value> {
-    if value.is_object() {
-        Ok(value)
-    } else {
-        Err(Failure::bad_request("the patch is not an object"))
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Err(Failure::bad_request("Invalid JSON Patch")),
+        other => Err(Failure::bad_request(format!(
+            "error decoding patch: json: cannot unmarshal {} into Go value of type \
+             map[string]interface {{}}",
+            type_name(&other)
+        ))),
     }
 }
 
@@ -78,8 +81,12 @@ pub(crate) async fn patch(call: &Call) -> Outcome<Response<Body>> {
             }
             let schema = call.served.version().schema.as_deref();
             let warn = |text| call.warn(text);
+            let repeated = match &patch {
+                Patch::Json(operations) => Repeated::in_operations(&call.body, operations),
+                _ => Repeated::in_json(&call.body),
+            };
             let writing = Writing {
-                unconditional: true,
+                repeated,
                 patches: true,
                 ..Writing::of(call, &warn)
             };
@@ -92,7 +99,8 @@ pub(crate) async fn patch(call: &Call) -> Outcome<Response<Body>> {
 }
 
 /// Server-side apply: makes the object when it is absent.
-async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> {
+async fn apply_patch(call: &Call, decoded: Decoded) -> Outcome<Response<Body>> {
+    let mut config = decoded.value;
     if call.options.field_manager.is_empty() {
         let cause = Cause::required("fieldManager", "is required for apply patch");
         return Err(Failure::invalid_options("PatchOptions", &[cause]));
@@ -100,8 +108,8 @@ async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> 
     check_applied(call, &mut config)?;
     let warn = |text| call.warn(text);
     let writing = Writing {
+        repeated: decoded.repeated,
         tracked: true,
-        unconditional: true,
         ..Writing::of(call, &warn)
     };
     // Another client may make or remove the object in between: then it is the other case.
@@ -112,10 +120,15 @@ async fn apply_patch(call: &Call, mut config: Value) -> Outcome<Response<Body>> 
                 return Err(Failure::not_found(&call.served.kind, call.name()));
             }
             if !object::uid(&config).is_empty() {
-                let why = "uid mismatch: the provided object specified uid, and no existing object was found";
-                return Err(Failure::conflict(&call.served.kind, call.name(), why));
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {}, and no existing object was \
+                     found",
+                    object::uid(&config)
+                );
+                return Err(Failure::conflict(&call.served.kind, call.name(), &why));
             }
-            let new = applied(call, None, &config)?;
+            let mut new = applied(call, None, &config)?;
+            object::meta_mut(&mut new).remove("resourceVersion");
             may_create(call)?;
             match writing.create(call.target.namespace.as_deref(), new).await {
                 Ok(record) => return Ok(answer::object(call, 201, &record)),
@@ -157,7 +170,18 @@ fn may_create(call: &Call) -> Outcome<()> {
 
 /// Whether an applied configuration is one.
 fn check_applied(call: &Call, config: &mut Value) -> Outcome<()> {
+    let (api_version, kind) = (
+        object::text(config, &["apiVersion"]),
+        object::text(config, &["kind"]),
+    );
+    if api_version.is_empty() || kind.is_empty() {
+        let (group, version) = object::split_api_version(api_version);
+        return Err(Failure::bad_request(format!(
+            "invalid object type: {group}/{version}, Kind={kind}"
+        )));
+    }
     check_type(&call.served, config)?;
+    check_kind(&call.served, config)?;
     if object::at(config, &["metadata", "managedFields"]).is_some_and(|fields| !fields.is_null()) {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
@@ -177,7 +201,6 @@ fn check_applied(call: &Call, config: &mut Value) -> Outcome<()> {
                  request",
             ));
         }
-        object::meta_mut(config).insert("namespace".into(), namespace.as_str().into());
     }
     Ok(())
 }
@@ -220,7 +243,7 @@ fn patch_failure(error: PatchError) -> Failure {
             // A genuine server keeps the reason to itself, and kubectl's output depends on it.
             tracing::debug!(%why, "a patch does not fit");
             let message = "the server rejected our request due to an error in our request";
-            Failure::new(422, "Invalid", message)
+            Failure::new(422, "Invalid", message).bare()
         }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn get(call: &Call) -> Outcome<Response<Body>> {
 
 /// Replaces the scale.
 pub(crate) async fn update(call: &Call) -> Outcome<Response<Body>> {
-    let wished = answer::decoded(call)?;
+    let wished = answer::decoded(call)?.value;
     change(call, |_| Ok(wished.clone())).await
 }
 

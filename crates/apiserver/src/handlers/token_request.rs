@@ -11,6 +11,7 @@ use super::call::Call;
 use crate::access::tokens::service_account::{self, Bound, Reference};
 use crate::clock::stamp;
 use crate::object::{at, child_mut, meta_mut, split_api_version, text};
+use crate::request::body;
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{Key, Record};
 
@@ -22,7 +23,7 @@ const USUAL: i64 = 60 * 60;
 
 /// Answers with a token for the named ServiceAccount.
 pub(crate) fn create(call: &Call) -> Outcome<Response<Body>> {
-    let mut request = answer::decoded(call)?;
+    let mut request = body::object(&call.media_type, &call.body)?;
     let account = call.current()?;
     let namespace = call.target.namespace.clone().unwrap_or_default();
     complete(call, &mut request)?;

@@ -6,13 +6,25 @@ use http::Response;
 use super::answer;
 use super::call::Call;
 use super::write::Writing;
-use crate::status_error::Outcome;
+use crate::object;
+use crate::status_error::{Failure, Outcome};
 
 /// Replaces the named object by the one in the body.
 pub(crate) async fn update(call: &Call) -> Outcome<Response<Body>> {
-    let new = answer::decoded(call)?;
+    let decoded = answer::decoded(call)?;
+    let new = decoded.value;
+    if object::name(&new).is_empty() && call.target.subresource != "scale" {
+        let name = call.name();
+        return Err(Failure::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
+    }
     let warn = |text| call.warn(text);
-    let writing = Writing::of(call, &warn);
+    let writing = Writing {
+        repeated: decoded.repeated,
+        guarded: true,
+        ..Writing::of(call, &warn)
+    };
     let record = writing.update(&call.key(), |_| Ok(new.clone())).await?;
     Ok(answer::object(call, 200, &record))
 }

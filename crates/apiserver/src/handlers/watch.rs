@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::answer;
 use super::call::Call;
-use super::list::{Filter, MATCH, parse_revision};
+use super::list::{Filter, check_watch, unreadable};
 use crate::convert;
-use crate::request::accept::Form;
-use crate::status_error::{Cause, Failure, Outcome};
+use crate::request::accept::{Form, Wish};
+use crate::status_error::{Failure, Outcome};
 use crate::store::{Change, Cursor, Event, Record};
 
 /// A watch without `timeoutSeconds` ends after this: the lower bound of a genuine server.
@@ -29,14 +29,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 /// Answers with the stream of changes.
 pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
+    check_watch(&call.options)?;
     let filter = Filter::of(call)?;
-    if call.options.send_initial_events.is_some()
-        && call.options.resource_version_match != "NotOlderThan"
-    {
-        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        let cause = Cause::forbidden(MATCH, why);
-        return Err(Failure::invalid_options("ListOptions", &[cause]));
-    }
     let timeout = call.options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout
         .map_or(DEFAULT_TIMEOUT, Duration::from_secs)
@@ -75,7 +69,7 @@ fn begin(call: &Call, filter: &Filter) -> Outcome<Start> {
     let (space, shelf) = (call.instance.space(), &call.served.kind.shelf);
     let asked = match call.options.resource_version.as_str() {
         "" => 0,
-        text => parse_revision(text)?,
+        text => text.parse().map_err(|_| unreadable(text))?,
     };
     let initial_events = call.options.send_initial_events.unwrap_or(asked == 0);
     let mut initial = VecDeque::new();
@@ -213,7 +207,7 @@ fn join(ready: &mut VecDeque<Bytes>) -> Bytes {
 /// Writes events in the wished form.
 struct Encoder {
     served: crate::registry::Served,
-    form: Form,
+    wish: Wish,
     /// What a table needs of the call.
     columns: ColumnsOnce,
     include: String,
@@ -230,7 +224,7 @@ impl Encoder {
     fn new(call: &Call) -> Self {
         Self {
             served: call.served.clone(),
-            form: call.wish.form,
+            wish: call.wish,
             columns: ColumnsOnce::Due,
             include: call.options.include_object.clone(),
             instance: call.instance.clone(),
@@ -262,7 +256,7 @@ impl Encoder {
     }
 
     fn event(&mut self, kind: &str, record: &Record) -> Bytes {
-        if self.form == Form::Object {
+        if self.wish.form == Form::Object {
             let object = convert::text(record, &self.served);
             let mut text = Vec::with_capacity(object.len() + 32);
             text.extend_from_slice(b"{\"type\":\"");
@@ -273,10 +267,10 @@ impl Encoder {
             return text.into();
         }
         let object = convert::value(record, &self.served);
-        let shown = if self.form == Form::Table {
+        let shown = if self.wish.form == Form::Table {
             self.table(&object, record.revision)
         } else {
-            answer::metadata(&object)
+            answer::metadata(&object, self.wish.version)
         };
         line(&json!({"type": kind, "object": shown}))
     }
@@ -287,6 +281,7 @@ impl Encoder {
         let include = answer::include(&self.include);
         let mut table = crate::table::render(columns, std::slice::from_ref(object), include, now);
         table["metadata"]["resourceVersion"] = revision.to_string().into();
+        answer::set_version(&mut table, self.wish.version);
         if matches!(self.columns, ColumnsOnce::Sent) {
             table["columnDefinitions"] = Value::Null;
         }
@@ -294,17 +289,22 @@ impl Encoder {
         table
     }
 
-    fn bookmark(&self, revision: u64, initial_end: bool) -> Bytes {
+    fn bookmark(&mut self, revision: u64, initial_end: bool) -> Bytes {
         let mut object = json!({
             "kind": self.served.kind.kind, "apiVersion": self.served.api_version(),
             "metadata": {"resourceVersion": revision.to_string()},
         });
-        if self.form == Form::Metadata {
+        if self.wish.form == Form::Metadata {
             object["kind"] = "PartialObjectMetadata".into();
-            object["apiVersion"] = "meta.k8s.io/v1".into();
+            object["apiVersion"] = self.wish.version.into();
         }
         if initial_end {
             object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        if self.wish.form == Form::Table {
+            object = self.table(&object, revision);
+            // Nothing has a name, but not the lack of one.
+            object["rows"][0]["cells"][0] = "".into();
         }
         line(&json!({"type": "BOOKMARK", "object": object}))
     }

@@ -4,6 +4,7 @@ use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 use super::PatchError;
+use crate::request::go_json::type_name;
 
 /// Most operations of one patch (Kubernetes' own bound).
 const MAX_OPERATIONS: usize = 10_000;
@@ -21,8 +22,11 @@ const UNPROCESSABLE: &str = "the server rejected our request due to an error in 
 /// too many operations, [`PatchError::Unprocessable`] for an operation that doesn't fit the object
 /// and for copies that would make it too large.
 pub fn json(live: &Value, patch: &Value) -> Result<Value, PatchError> {
+    if patch.is_null() {
+        return Ok(live.clone());
+    }
     let Some(operations) = patch.as_array() else {
-        let kind = if patch.is_object() { "object" } else { "value" };
+        let kind = type_name(patch);
         return Err(PatchError::Malformed(format!(
             "error decoding patch: json: cannot unmarshal {kind} into Go value of type \
              []handlers.jsonPatchOp"

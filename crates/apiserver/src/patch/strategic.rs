@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::PatchError;
+use crate::request::go_json::type_name;
 use crate::schema::Structural;
 use crate::schema::printed::plain;
 use crate::schema::structural::{Node, PatchStrategy};
@@ -23,8 +24,10 @@ const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
 /// [`PatchError::Malformed`] for an unknown directive or a list entry without its merge key.
 pub fn strategic(live: &Value, patch: &Value, schema: &Structural) -> Result<Value, PatchError> {
     let (Some(live), Some(patch)) = (live.as_object(), patch.as_object()) else {
-        let message = "the strategic merge patch must be an object".to_owned();
-        return Err(PatchError::Malformed(message));
+        return Err(PatchError::Malformed(format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            type_name(patch)
+        )));
     };
     Ok(Value::Object(merge_map(
         live.clone(),

@@ -111,6 +111,13 @@ impl Registry {
         groups
     }
 
+    /// Whether a built-in kind is of this group and version.
+    pub(crate) fn is_built_in(&self, group: &str, version: &str) -> bool {
+        let of_group = |kind: &&Arc<Kind>| kind.group == group && !kind.is_custom();
+        let mut kinds = self.kinds.iter().filter(of_group);
+        kinds.any(|kind| kind.versions.iter().any(|known| known.name == version))
+    }
+
     /// The kinds served at one group and version.
     pub(crate) fn served_at(&self, group: &str, version: &str) -> Vec<Served> {
         let in_group = self.kinds.iter().filter(|kind| kind.group == group);

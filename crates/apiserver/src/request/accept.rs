@@ -18,6 +18,8 @@ pub(crate) enum Form {
 pub(crate) struct Wish {
     pub(crate) form: Form,
     pub(crate) yaml: bool,
+    /// The version of `meta.k8s.io` that tables and metadata come in.
+    pub(crate) version: &'static str,
 }
 
 /// Which shape of discovery is wished.
@@ -63,8 +65,15 @@ fn clauses(accept: &str) -> impl Iterator<Item = Clause<'_>> {
 }
 
 impl Wish {
+    /// A plain object in JSON.
+    pub(crate) const JSON: Self = Self {
+        form: Form::Object,
+        yaml: false,
+        version: "meta.k8s.io/v1",
+    };
+
     /// The first clause of the header that can be met.
-    pub(crate) fn of(headers: &HeaderMap) -> Outcome<Self> {
+    pub(crate) fn of(headers: &HeaderMap, custom: bool) -> Outcome<Self> {
         let accept = accept(headers);
         for clause in clauses(accept) {
             let yaml = clause.media == "application/yaml";
@@ -79,15 +88,20 @@ impl Wish {
                 }
                 _ => continue,
             };
-            return Ok(Self { form, yaml });
-        }
-        if accept.trim().is_empty() {
+            let version = match clause.parameter("v") {
+                "v1beta1" => "meta.k8s.io/v1beta1",
+                _ => "meta.k8s.io/v1",
+            };
             return Ok(Self {
-                form: Form::Object,
-                yaml: false,
+                form,
+                yaml,
+                version,
             });
         }
-        Err(Failure::not_acceptable())
+        if accept.trim().is_empty() {
+            return Ok(Self::JSON);
+        }
+        Err(Failure::not_acceptable(custom))
     }
 }
 

@@ -41,13 +41,11 @@ impl FieldSelector {
                     .iter()
                     .any(|offered| offered == field);
             if !known {
-                return Err(Failure::bad_request(format!(
-                    "field label not supported: {field}"
-                )));
+                return Err(unknown(field, served));
             }
             terms.push(Term {
                 field: field.to_owned(),
-                value: unescape(value.trim()),
+                value: unescape(value.trim())?,
                 negated,
             });
         }
@@ -114,14 +112,35 @@ fn split(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn unescape(value: &str) -> String {
+fn unescape(value: &str) -> Outcome<String> {
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars();
     while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => text.extend(letters.next()),
-            other => text.push(other),
+        if letter != '\\' {
+            text.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some(escaped @ ('\\' | ',' | '=')) => text.push(escaped),
+            other => {
+                let sequence: String = std::iter::once('\\').chain(other).collect();
+                let why = "invalid field selector: invalid escape sequence:";
+                return Err(Failure::bad_request(format!("{why} {sequence}")));
+            }
         }
     }
-    text
+    Ok(text)
+}
+
+/// The refusal of a field that the kind does not offer.
+fn unknown(field: &str, served: &Served) -> Failure {
+    let plain = !served.kind.is_custom() && served.version().selectable.is_empty();
+    Failure::bad_request(if plain {
+        format!(
+            "{field:?} is not a known field selector: only \"metadata.name\", \
+             \"metadata.namespace\""
+        )
+    } else {
+        format!("field label not supported: {field}")
+    })
 }

@@ -2,11 +2,13 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
-pub(crate) mod duplicates;
+mod duplicates;
 pub(crate) mod fields;
+pub(crate) mod go_json;
 pub(crate) mod options;
 pub(crate) mod path;
 mod protobuf;
 pub(crate) mod selector;
+pub(crate) mod yaml;
 
 pub(crate) use crate::access::Caller;

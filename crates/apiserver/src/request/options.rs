@@ -4,7 +4,12 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::object::text;
+use crate::schema::field_error::quote;
+use crate::schema::go_duration_nanoseconds;
 use crate::status_error::{Cause, Failure, Outcome};
+
+/// Longest name of a field manager in bytes: Kubernetes' own bound.
+const LONGEST_MANAGER: usize = 128;
 
 /// Every option a verb may read.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) propagation_policy: String,
     pub(crate) orphan_dependents: Option<bool>,
     pub(crate) grace_period_seconds: Option<i64>,
+    /// What is wrong with options that are well formed.
+    problems: Vec<Cause>,
 }
 
 /// What happens to fields that the schema does not know.
@@ -60,37 +67,53 @@ impl Options {
         Ok(options)
     }
 
+    /// Refuses options that mean nothing.
+    pub(crate) fn check(&self) -> Outcome<()> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::invalid_options(self.kind, &self.problems))
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Outcome<()> {
         match name {
-            "dryRun" => self.dry_run = dry_run(self.kind, value)?,
-            "fieldManager" => value.clone_into(&mut self.field_manager),
-            "fieldValidation" => {
-                self.field_validation = match value {
-                    "Ignore" => FieldValidation::Ignore,
-                    "Strict" => FieldValidation::Strict,
-                    "Warn" | "" => FieldValidation::Warn,
-                    other => {
-                        let supported = ["", "Ignore", "Strict", "Warn"];
-                        let cause = Cause::unsupported(name, &other.into(), &supported);
-                        return Err(Failure::invalid_options(self.kind, &[cause]));
-                    }
-                }
+            "dryRun" => match dry_run(value) {
+                Ok(dry_run) => self.dry_run = dry_run,
+                Err(cause) => self.problems.push(cause),
+            },
+            "fieldManager" => {
+                value.clone_into(&mut self.field_manager);
+                self.problems.extend(manager_problem(value));
             }
-            "force" => self.force = Some(boolean(name, value)?),
+            "fieldValidation" => match value {
+                "Ignore" => self.field_validation = FieldValidation::Ignore,
+                "Strict" => self.field_validation = FieldValidation::Strict,
+                "Warn" | "" => self.field_validation = FieldValidation::Warn,
+                other => {
+                    let supported = ["", "Ignore", "Strict", "Warn"];
+                    let cause = Cause::unsupported(name, &other.into(), &supported);
+                    self.problems.push(cause);
+                }
+            },
+            "force" => self.force = Some(boolean(value)),
             "labelSelector" => value.clone_into(&mut self.label_selector),
             "fieldSelector" => value.clone_into(&mut self.field_selector),
-            "limit" => self.limit = number(name, value)?,
+            "limit" => self.limit = usize::try_from(number(value)?).unwrap_or(0),
             "continue" => value.clone_into(&mut self.continue_token),
             "resourceVersion" => value.clone_into(&mut self.resource_version),
             "resourceVersionMatch" => value.clone_into(&mut self.resource_version_match),
-            "watch" => self.watch = boolean(name, value)?,
-            "allowWatchBookmarks" => self.bookmarks = boolean(name, value)?,
-            "sendInitialEvents" => self.send_initial_events = Some(boolean(name, value)?),
-            "timeoutSeconds" => self.timeout_seconds = Some(number(name, value)?),
+            "watch" => self.watch = boolean(value),
+            "allowWatchBookmarks" => self.bookmarks = boolean(value),
+            "sendInitialEvents" => self.send_initial_events = Some(boolean(value)),
+            "timeoutSeconds" => self.timeout_seconds = u64::try_from(number(value)?).ok(),
+            "timeout" if go_duration_nanoseconds(value).is_none() => {
+                let why = "invalid timeout specified in the request URL - time: invalid duration";
+                return Err(Failure::bad_request(format!("{why} {}", quote(value))));
+            }
             "includeObject" => value.clone_into(&mut self.include_object),
             "propagationPolicy" => value.clone_into(&mut self.propagation_policy),
-            "orphanDependents" => self.orphan_dependents = Some(boolean(name, value)?),
-            "gracePeriodSeconds" => self.grace_period_seconds = Some(number(name, value)?),
+            "orphanDependents" => self.orphan_dependents = Some(boolean(value)),
+            "gracePeriodSeconds" => self.grace_period_seconds = Some(number(value)?),
             _ => {}
         }
         Ok(())
@@ -113,7 +136,9 @@ impl Options {
             .into_iter()
             .flatten()
         {
-            self.dry_run = dry_run("DeleteOptions", choice.as_str().unwrap_or_default())?;
+            let choice = dry_run(choice.as_str().unwrap_or_default());
+            let refused = |cause| Failure::invalid_options("DeleteOptions", &[cause]);
+            self.dry_run = choice.map_err(refused)?;
         }
         let own = |field: &str| {
             let value = text(body, &["preconditions", field]);
@@ -133,29 +158,40 @@ pub(crate) struct Preconditions {
     pub(crate) resource_version: Option<String>,
 }
 
-fn dry_run(kind: &str, value: &str) -> Outcome<bool> {
+fn dry_run(value: &str) -> Result<bool, Cause> {
     match value {
         "All" => Ok(true),
         "" => Ok(false),
-        other => {
-            let cause = Cause::unsupported("dryRun", &json!([other]), &["All"]);
-            Err(Failure::invalid_options(kind, &[cause]))
-        }
+        other => Err(Cause::unsupported("dryRun", &json!([other]), &["All"])),
     }
 }
 
-fn boolean(name: &str, value: &str) -> Outcome<bool> {
-    match value {
-        "true" | "1" | "" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err(Failure::bad_request(format!(
-            "invalid value {value:?} for option {name}"
-        ))),
+/// Why a text cannot name a field manager.
+fn manager_problem(name: &str) -> Option<Cause> {
+    const FIELD: &str = "fieldManager";
+    if name.len() > LONGEST_MANAGER {
+        let message = format!("Too long: may not be more than {LONGEST_MANAGER} bytes");
+        return Some(Cause::new("FieldValueTooLong", FIELD, message));
     }
+    let (at, letter) = name
+        .char_indices()
+        .find(|(_, letter)| letter.is_control())?;
+    let message = format!(
+        "Invalid value: {}: invalid character U+{:04X} (at position {at})",
+        quote(name),
+        u32::from(letter)
+    );
+    Some(Cause::new("FieldValueInvalid", FIELD, message))
 }
 
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Outcome<T> {
-    value
-        .parse()
-        .map_err(|_| Failure::bad_request(format!("invalid value {value:?} for option {name}")))
+/// Everything but a no is a yes.
+fn boolean(value: &str) -> bool {
+    !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
+}
+
+fn number(value: &str) -> Outcome<i64> {
+    value.parse().map_err(|_| {
+        let value = quote(value);
+        Failure::bad_request(format!("strconv.ParseInt: parsing {value}: invalid syntax"))
+    })
 }

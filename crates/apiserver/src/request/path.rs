@@ -45,6 +45,24 @@ pub(crate) struct Target {
     pub(crate) subresource: String,
 }
 
+impl Route {
+    /// The group that the path is in, where it is in one.
+    pub(crate) fn group(&self) -> &str {
+        match self {
+            Self::Group(group) | Self::Resources { group, .. } => group,
+            _ => "",
+        }
+    }
+
+    /// The version that the path names.
+    pub(crate) fn version(&self) -> &str {
+        match self {
+            Self::Resources { version, .. } => version,
+            _ => "",
+        }
+    }
+}
+
 /// Reads a path; `None` when nothing can be there.
 pub(crate) fn parse(path: &str) -> Option<Route> {
     let parts: Vec<String> = path
@@ -110,7 +128,10 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
     let (plural, name, subresource) = match rest {
         [plural] => (plural, None, ""),
         [plural, name] => (plural, Some((*name).to_owned()), ""),
-        [plural, name, subresource] => (plural, Some((*name).to_owned()), *subresource),
+        // Custom kinds take no notice of what follows.
+        [plural, name, subresource, more @ ..] if more.is_empty() || group.contains('.') => {
+            (plural, Some((*name).to_owned()), *subresource)
+        }
         _ => return None,
     };
     Some(Target {

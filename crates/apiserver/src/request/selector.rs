@@ -1,5 +1,9 @@
 //! Label selectors: `a=b,c!=d,e in (f,g),h,!i`.
 
+mod parser;
+
+use serde_json::Value;
+
 use crate::status_error::{Failure, Outcome};
 
 /// A parsed label selector; empty selects everything.
@@ -27,22 +31,12 @@ enum Test {
 impl LabelSelector {
     /// Parses the text of a `labelSelector` option.
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
-        let failed =
-            |why: &str| Failure::bad_request(format!("unable to parse requirement: {why}"));
-        let mut requirements = Vec::new();
-        for part in split(text) {
-            if !part.is_empty() {
-                requirements.push(requirement(part).map_err(|why| failed(&why))?);
-            } else if !text.trim().is_empty() {
-                return Err(failed("found ',', expected: identifier"));
-            }
-        }
+        let requirements = parser::parse(text).map_err(Failure::bad_request)?;
         Ok(Self { requirements })
     }
 
     /// A selector as objects carry it: `matchLabels` and `matchExpressions`.
-    pub(crate) fn from_object(selector: &serde_json::Value) -> Self {
-        use serde_json::Value;
+    pub(crate) fn from_object(selector: &Value) -> Self {
         let mut requirements = Vec::new();
         let labels = selector.get("matchLabels").and_then(Value::as_object);
         for (key, value) in labels.into_iter().flatten() {
@@ -102,122 +96,6 @@ fn number(value: Option<&str>) -> Option<i64> {
     value.and_then(|value| value.parse().ok())
 }
 
-/// Splits at commas that are not inside parentheses.
-fn split(text: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    text.split(move |letter: char| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    })
-    .map(str::trim)
-    .collect()
-}
-
-fn requirement(part: &str) -> Result<Requirement, String> {
-    if let Some(key) = part.strip_prefix('!') {
-        return Ok(Requirement {
-            key: valid_key(key.trim())?,
-            test: Test::Absent,
-        });
-    }
-    for (operator, negated) in [("!=", true), ("==", false), ("=", false)] {
-        if let Some((key, value)) = part.split_once(operator)
-            && !key.contains('(')
-        {
-            let values = vec![valid_value(value.trim())?];
-            let test = if negated {
-                Test::NotIn(values)
-            } else {
-                Test::In(values)
-            };
-            return Ok(Requirement {
-                key: valid_key(key.trim())?,
-                test,
-            });
-        }
-    }
-    if let Some(comparison) = comparison(part) {
-        return comparison;
-    }
-    let Some((key, rest)) = part.split_once(char::is_whitespace) else {
-        return Ok(Requirement {
-            key: valid_key(part)?,
-            test: Test::Exists,
-        });
-    };
-    let rest = rest.trim();
-    let (negated, list) = if let Some(list) = rest.strip_prefix("notin") {
-        (true, list)
-    } else if let Some(list) = rest.strip_prefix("in") {
-        (false, list)
-    } else {
-        return Err(format!(
-            "found '{rest}', expected: in, notin, =, ==, !=, gt, lt"
-        ));
-    };
-    let inner = list
-        .trim()
-        .strip_prefix('(')
-        .and_then(|list| list.strip_suffix(')'));
-    let inner = inner.ok_or_else(|| format!("found '{}' expected: '('", list.trim()))?;
-    let values: Result<Vec<String>, String> = inner
-        .split(',')
-        .map(|value| valid_value(value.trim()))
-        .collect();
-    let test = if negated {
-        Test::NotIn(values?)
-    } else {
-        Test::In(values?)
-    };
-    Ok(Requirement {
-        key: valid_key(key)?,
-        test,
-    })
-}
-
-/// `key>number`, `key<number`.
-fn comparison(part: &str) -> Option<Result<Requirement, String>> {
-    let (at, operator) = part
-        .char_indices()
-        .find(|(_, letter)| matches!(letter, '>' | '<'))?;
-    let (key, value) = (part.get(..at)?.trim(), part.get(at + 1..)?.trim());
-    let number = value.parse().map_err(|_| {
-        format!(
-            "values: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an \
-             integer"
-        )
-    });
-    Some(number.and_then(|number| {
-        let test = if operator == '>' {
-            Test::Greater(number)
-        } else {
-            Test::Less(number)
-        };
-        Ok(Requirement {
-            key: valid_key(key)?,
-            test,
-        })
-    }))
-}
-
-fn valid_key(key: &str) -> Result<String, String> {
-    match crate::metadata::label_key_problems(key).first() {
-        None => Ok(key.to_owned()),
-        Some(why) => Err(format!("key: Invalid value: {key:?}: {why}")),
-    }
-}
-
-fn valid_value(value: &str) -> Result<String, String> {
-    match crate::metadata::label_value_problem(value) {
-        None => Ok(value.to_owned()),
-        Some(why) => Err(format!("values[0]: Invalid value: {value:?}: {why}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_operator_decides() {
-        let labels = [("a", "1"), ("tier", "web")];
+        let labels = [("a", "1"), ("tier", "web"), ("in", "x")];
         for (selector, expected) in [
             ("", true),
             ("a=1", true),
@@ -238,10 +116,15 @@ mod tests {
             ("missing!=x", true),
             ("tier in (db, web)", true),
             ("tier notin (db,web)", false),
+            ("tier in (,web)", true),
             ("!missing", true),
-            ("!a", false),
+            ("! a", false),
             ("a>0,a<2", true),
             ("a > 1", false),
+            ("a=", false),
+            // Words of the language are keys and values like any other where one is due.
+            ("in in (x,notin)", true),
+            ("in=notin", false),
         ] {
             assert_eq!(selects(selector, &labels), expected, "{selector}");
         }
@@ -249,7 +132,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for selector in ["a=b,,c", "a in b", "a=b c=d", "-=x", "a>x"] {
+        for selector in [
+            "a=b,,c", "a in b", "a=b c=d", "-=x", "a>x", "!a=b", "a in (b", "(", "=>",
+        ] {
             assert!(LabelSelector::parse(selector).is_err(), "{selector}");
         }
     }

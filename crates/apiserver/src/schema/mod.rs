@@ -7,6 +7,7 @@
 //! | `structure` | what makes a schema structural |
 //! | `pattern` | regular expressions in the dialect of schemas |
 //! | `builtin` | trees of the built-in kinds |
+//! | `decoding` | whether an object of a built-in kind has the types that its fields have |
 //! | `prune` | drops unknown fields and names them |
 //! | `defaulting` | fills absent fields |
 //! | `validate` | the order of the checks |
@@ -21,6 +22,7 @@
 
 pub mod builtin;
 mod correlate;
+mod decoding;
 mod defaulting;
 pub(crate) mod field_error;
 mod format;
@@ -36,8 +38,10 @@ mod structure;
 mod validate;
 mod values;
 
+pub(crate) use decoding::problem as decode_problem;
 pub use defaulting::default;
 pub use field_error::{FieldError, FieldErrorKind};
+pub(crate) use format::go_duration_nanoseconds;
 pub use prune::prune;
 pub use structural::Structural;
 pub use validate::{validate, validate_beside};

@@ -1,20 +1,55 @@
 //! What two servers may differ in: identities, times, revisions, the order of managed fields.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 /// Fields whose values are identities, times or revisions.
-const OPAQUE: [&str; 10] = [
+const OPAQUE: [&str; 12] = [
     "uid",
     "creationTimestamp",
     "resourceVersion",
     "time",
     "deletionTimestamp",
     "lastTransitionTime",
+    "lastUpdateTime",
     "storageVersionHash",
+    "responseKind",
     "renewTime",
     "acquireTime",
     "date",
 ];
+/// Fields that are left out: pages are opaque, links are history.
+const HIDDEN: [&str; 2] = ["selfLink", "continue"];
+
+/// What texts may differ in, and what stands for it: uids, times, revisions, places in a store.
+static IN_TEXTS: LazyLock<[(Regex, &str); 9]> = LazyLock::new(|| {
+    let pattern = |text: &str| Regex::new(text).expect("a valid pattern");
+    [
+        (
+            pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
+            "*",
+        ),
+        (pattern(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"), "*"),
+        (
+            pattern(r#"Invalid value: "\{\\"apiVersion.*\}": "#),
+            "Invalid value: OBJECT: ",
+        ),
+        (pattern("random-[a-z0-9]{5}"), "random-*"),
+        (pattern("(Bad[_-]|bad/)[a-z0-9]{5}"), "${1}*"),
+        (pattern("in scheme \"[^\"]*\""), "in scheme *"),
+        (pattern(r"Key: [^,]+,"), "Key: *,"),
+        (
+            pattern(r"ResourceVersion in record \([0-9]+\)"),
+            "ResourceVersion in record (*)",
+        ),
+        (
+            pattern(r"resource version: [0-9]+( \([0-9]+\)|, current: [0-9]+)"),
+            "resource version: *",
+        ),
+    ]
+});
 
 /// Replaces what may differ.
 pub(crate) fn normalize(value: Value) -> Value {
@@ -42,7 +77,7 @@ fn replace(value: Value) -> Value {
         Value::Object(map) => {
             let fields = map
                 .into_iter()
-                .filter(|(name, _)| !hidden(name))
+                .filter(|(name, _)| !HIDDEN.contains(&name.as_str()))
                 .map(|(name, value)| {
                     let value = match value {
                         Value::String(_) if OPAQUE.contains(&name.as_str()) => "*".into(),
@@ -58,31 +93,14 @@ fn replace(value: Value) -> Value {
             Value::Object(fields.collect())
         }
         Value::Array(list) => Value::Array(list.into_iter().map(replace).collect()),
-        Value::String(text) => Value::String(without_uids(&text)),
+        Value::String(text) => {
+            let fill = |text: String, (pattern, stand_in): &(Regex, &str)| {
+                pattern.replace_all(&text, *stand_in).into_owned()
+            };
+            IN_TEXTS.iter().fold(text, fill).into()
+        }
         other => other,
     }
-}
-
-fn hidden(name: &str) -> bool {
-    matches!(name, "selfLink" | "continue")
-}
-
-/// Replaces every uid inside a text.
-fn without_uids(text: &str) -> String {
-    let is_uid = |word: &str| {
-        let parts: Vec<usize> = word.split('-').map(str::len).collect();
-        parts == [8, 4, 4, 4, 12] && word.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
-    };
-    text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')
-        .map(|piece| {
-            let word = piece.trim_end_matches(|l: char| !l.is_ascii_alphanumeric() && l != '-');
-            if is_uid(word) {
-                piece.replace(word, "*")
-            } else {
-                piece.to_owned()
-            }
-        })
-        .collect()
 }
 
 /// Also without what one server answers differently each time: numbers in texts, the order of
@@ -107,14 +125,32 @@ pub(crate) fn settled(value: &Value) -> Value {
     }
 }
 
-/// Lays `change` over `object`, map by map.
-pub(crate) fn overlay(object: &mut Value, change: &Value) {
-    match (object, change) {
-        (Value::Object(object), Value::Object(change)) => {
-            for (name, value) in change {
-                overlay(object.entry(name).or_insert(Value::Null), value);
-            }
+/// The places where two answers differ, each with both values.
+pub(crate) fn places(at: &str, ours: &Value, genuine: &Value) -> Vec<String> {
+    let none = Value::Null;
+    match (ours, genuine) {
+        _ if ours == genuine => Vec::new(),
+        (Value::Object(one), Value::Object(other)) => {
+            let extra = other.keys().filter(|name| !one.contains_key(*name));
+            let names = one.keys().chain(extra);
+            let place = |name: &String| {
+                let (ours, theirs) = (
+                    one.get(name).unwrap_or(&none),
+                    other.get(name).unwrap_or(&none),
+                );
+                if ours == theirs && one.contains_key(name) != other.contains_key(name) {
+                    return vec![format!("{at}/{name}: null on one side only")];
+                }
+                places(&format!("{at}/{name}"), ours, theirs)
+            };
+            names.flat_map(place).collect()
         }
-        (object, change) => *object = change.clone(),
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let pairs = one.iter().zip(other).enumerate();
+            pairs
+                .flat_map(|(index, (ours, theirs))| places(&format!("{at}/{index}"), ours, theirs))
+                .collect()
+        }
+        _ => vec![format!("{at}\n    ours:    {ours}\n    genuine: {genuine}")],
     }
 }

@@ -96,8 +96,7 @@ pub(crate) async fn answer(
 ) -> Outcome<Response<Body>> {
     let (parts, sent) = request.into_parts();
     if parts.method != Method::POST {
-        let message = "the server does not allow this method on the requested resource";
-        return Err(Failure::new(405, "MethodNotAllowed", message));
+        return Err(Failure::method_not_allowed());
     }
     let caller = parts
         .extensions
@@ -117,7 +116,7 @@ pub(crate) async fn answer(
     Ok(answer::value(
         201,
         &object,
-        Wish::of(&parts.headers).unwrap_or(Wish::JSON),
+        Wish::of(&parts.headers, false).unwrap_or(Wish::JSON),
     ))
 }
 

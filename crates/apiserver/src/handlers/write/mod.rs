@@ -9,7 +9,7 @@ mod rights;
 mod signing;
 
 pub(crate) use difference::is_gone;
-pub(crate) use place::check_type;
+pub(crate) use place::{check_kind, check_type};
 
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ use crate::convert;
 use crate::instance::Instance;
 use crate::object::{self, at, meta_mut};
 use crate::registry::{Behaviour, Served, establish};
+use crate::request::Caller;
 use crate::request::options::FieldValidation;
-use crate::request::{Caller, duplicates};
+use crate::request::yaml::Repeated;
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::{CommitError, Expect, Key, Record};
 use crate::{apply, schema};
@@ -46,11 +47,13 @@ pub(crate) struct Writing<'a> {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
     /// Fields that the body names more than once.
-    pub(crate) repeated: Vec<String>,
+    pub(crate) repeated: Vec<Repeated>,
     /// Whether the new state already carries its managed fields (apply computes them itself).
     pub(crate) tracked: bool,
     /// Whether the new state comes from a patch, for the words of a refusal.
     pub(crate) patches: bool,
+    /// Whether the uid of a new state is a precondition, as in a replacement.
+    pub(crate) guarded: bool,
     /// Whether a new state without a resource version may replace anything.
     pub(crate) unconditional: bool,
     pub(crate) warn: &'a (dyn Fn(String) + Send + Sync),
@@ -79,9 +82,10 @@ impl<'a> Writing<'a> {
             tracked_as: &call.target.subresource,
             dry_run: call.options.dry_run,
             field_validation: call.options.field_validation,
-            repeated: repeated(call),
+            repeated: Vec::new(),
             tracked: false,
             patches: false,
+            guarded: false,
             unconditional: call.served.kind.allows_unconditional_update(),
             warn,
         }
@@ -101,6 +105,7 @@ impl<'a> Writing<'a> {
             repeated: Vec::new(),
             tracked: false,
             patches: false,
+            guarded: false,
             unconditional: true,
             warn: &silent,
         }
@@ -214,11 +219,11 @@ impl<'a> Writing<'a> {
     fn prepare_create(&self, new: &mut Value) -> Outcome<()> {
         let (kind, version) = (&self.served.kind, self.served.version());
         let now = self.instance.now();
+        self.prune(new)?;
         strategy::prepare_create(kind, new, &self.caller);
         if kind.is_custom() && version.status {
             remove(new, "status");
         }
-        self.prune(new)?;
         let meta = meta_mut(new);
         place::drop_empty(meta);
         for field in [
@@ -256,8 +261,9 @@ impl<'a> Writing<'a> {
 
     fn step(&self, old: &Value, mut new: Value) -> Outcome<Step> {
         let (kind, version) = (&self.served.kind, self.served.version());
-        check_type(&self.served, &mut new)?;
+        self.check_version(&mut new)?;
         self.check_identity(old, &new)?;
+        check_kind(&self.served, &mut new)?;
         self.prune(&mut new)?;
         self.keep_system_fields(old, &mut new);
         match self.subresource {
@@ -306,30 +312,46 @@ impl<'a> Writing<'a> {
         let Some(schema) = &version.schema else {
             return Ok(());
         };
+        // An object of a built-in kind that does not fit its type cannot even be read.
+        if !self.served.kind.is_custom()
+            && let Some(why) = schema::decode_problem(new, schema, &self.served.kind.kind)
+        {
+            let sent = self.patches.then(|| new.clone());
+            return Err(self.unreadable(&why, sent));
+        }
         let strict = self.field_validation == FieldValidation::Strict;
         let sent = (strict && self.patches).then(|| new.clone());
         let unknown = schema::prune(new, schema);
-        let repeated = self
-            .repeated
-            .iter()
-            .map(|path| format!("duplicate field {path:?}"));
         let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
-        let problems: Vec<String> = repeated.chain(unknown).collect();
         match self.field_validation {
-            FieldValidation::Ignore => {}
-            FieldValidation::Warn => problems.into_iter().for_each(self.warn),
-            FieldValidation::Strict if problems.is_empty() => {}
-            FieldValidation::Strict => return Err(self.strict_failure(&problems, sent)),
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                let repeated = self.repeated.iter().map(|field| field.warning().to_owned());
+                repeated.chain(unknown).for_each(self.warn);
+                Ok(())
+            }
+            FieldValidation::Strict => {
+                let repeated = self.repeated.iter().map(|field| field.error().to_owned());
+                let problems: Vec<String> = repeated.chain(unknown).collect();
+                if problems.is_empty() {
+                    return Ok(());
+                }
+                Err(self.strict_failure(&problems, sent))
+            }
         }
-        Ok(())
     }
 
     /// The refusal of unknown fields; a patch is refused as a field of its own.
     fn strict_failure(&self, problems: &[String], sent: Option<Value>) -> Failure {
         let why = format!("strict decoding error: {}", problems.join(", "));
+        self.unreadable(&why, sent)
+    }
+
+    /// The refusal of an object that cannot be read.
+    fn unreadable(&self, why: &str, sent: Option<Value>) -> Failure {
         if let Some(sent) = sent {
             let value = Value::String(sent.to_string());
-            return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, &why)]);
+            return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, why)]);
         }
         let (kind, version) = (&self.served.kind.kind, &self.served.version().name);
         Failure::bad_request(format!(
@@ -341,12 +363,22 @@ impl<'a> Writing<'a> {
         let kind = &self.served.kind;
         let mut causes = metadata::validate(kind, new);
         if let Some(old) = old {
-            causes.extend(metadata::validate_update(new, old));
+            // The store checks what changed, and the kind does so once more.
+            let changes = metadata::validate_update(new, old);
+            causes.extend(changes.iter().cloned());
+            causes.extend(changes);
         }
         if let Some(schema) = &self.served.version().schema {
             let blocked = causes.iter().any(Cause::blocks_rules);
             let problems = schema::validate_beside(new, old, schema, blocked);
-            causes.extend(problems.iter().map(Cause::from));
+            let in_status = kind.is_custom() && self.subresource == "status";
+            causes.extend(problems.iter().map(Cause::from).map(|cause| {
+                if in_status {
+                    cause.below("status.")
+                } else {
+                    cause
+                }
+            }));
         }
         causes.extend(strategy::validate(kind, new, old));
         if let Some(paths) = &self.served.version().scale {
@@ -361,14 +393,4 @@ impl<'a> Writing<'a> {
         }
         Err(Failure::invalid(kind, object::name(new), &causes))
     }
-}
-
-/// Fields that the body of a create or update names more than once.
-fn repeated(call: &Call) -> Vec<String> {
-    let is_json = matches!(call.media_type.as_str(), "" | "application/json");
-    let ignored = call.options.field_validation == FieldValidation::Ignore;
-    if !is_json || ignored {
-        return Vec::new();
-    }
-    duplicates::find(&call.body)
 }

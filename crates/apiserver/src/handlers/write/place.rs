@@ -6,13 +6,15 @@ use super::Writing;
 use crate::metadata;
 use crate::object::{self, meta_mut};
 use crate::registry::{NAMESPACE_SHELF, Served};
+use crate::request::options::FieldValidation;
 use crate::status_error::{Cause, Failure, Outcome};
 use crate::store::Key;
 
 impl Writing<'_> {
     /// Whether type and namespace of the body fit the path.
     pub(super) fn check_place(&self, namespace: Option<&str>, new: &mut Value) -> Outcome<()> {
-        check_type(&self.served, new)?;
+        self.check_version(new)?;
+        check_kind(&self.served, new)?;
         let own = object::namespace(new).to_owned();
         match namespace {
             Some(namespace) if own.is_empty() => {
@@ -34,6 +36,25 @@ impl Writing<'_> {
             Some(_) => {}
         }
         Ok(())
+    }
+
+    /// Whether the body is of the version that the path is about. Of a custom kind at another
+    /// version no field is known.
+    pub(super) fn check_version(&self, new: &mut Value) -> Outcome<()> {
+        let refused = check_type(&self.served, new);
+        let named = object::text(new, &["apiVersion"]);
+        let other = !named.is_empty() && named != self.served.api_version();
+        if self.served.kind.is_custom() && other && self.field_validation == FieldValidation::Warn {
+            let fields = new
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(field, _)| field);
+            fields
+                .filter(|field| !matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
+                .for_each(|field| (self.warn)(format!("unknown field {field:?}")));
+        }
+        refused
     }
 
     /// Objects are made only in namespaces that exist and stay.
@@ -76,23 +97,70 @@ impl Writing<'_> {
                  request",
             ));
         }
-        let (uid, own) = (object::uid(old), object::uid(new));
-        if !own.is_empty() && own != uid {
-            let why = format!(
-                "Precondition failed: UID in precondition: {own}, UID in object meta: {uid}"
-            );
-            return Err(Failure::conflict(kind, name, &why));
-        }
+        self.check_uid(old, new)?;
+        self.check_deletion(old, new)?;
         match object::meta_str(new, "resourceVersion") {
-            "" if !self.unconditional => {
+            "" | "0" if !self.unconditional => {
                 let message = "Invalid value: 0: must be specified for an update";
                 let cause = Cause::new("FieldValueInvalid", "metadata.resourceVersion", message);
                 Err(Failure::invalid_resource(kind, name, &[cause]))
             }
             "" | "0" => Ok(()),
             revision if revision == object::meta_str(old, "resourceVersion") => Ok(()),
+            revision if revision.parse::<u64>().is_err() => {
+                Err(Failure::unreadable_revision("", revision))
+            }
             _ => Err(Failure::stale(kind, name)),
         }
+    }
+
+    /// Only a delete begins a deletion.
+    fn check_deletion(&self, old: &Value, new: &Value) -> Outcome<()> {
+        const FIELD: &str = "deletionTimestamp";
+        let given = object::at(new, &["metadata", FIELD]).filter(|given| !given.is_null());
+        let Some(given) = given.filter(|_| !object::is_deleting(old)) else {
+            return Ok(());
+        };
+        let cause = Cause::invalid("metadata.deletionTimestamp", given, "field is immutable");
+        // The check is made by the store and once more by the kind.
+        let causes = [cause.clone(), cause];
+        Err(Failure::invalid(
+            &self.served.kind,
+            object::name(old),
+            &causes,
+        ))
+    }
+
+    /// A replacement names the object that it replaces; a patch cannot change what it patches.
+    fn check_uid(&self, old: &Value, new: &Value) -> Outcome<()> {
+        let kind = &self.served.kind;
+        let (uid, own) = (object::uid(old), object::uid(new));
+        if own.is_empty() || own == uid {
+            return Ok(());
+        }
+        if !self.guarded {
+            let cause = Cause::invalid("metadata.uid", &own.into(), "field is immutable");
+            // The check is made by the store and once more by the kind.
+            return Err(Failure::invalid(
+                kind,
+                object::name(old),
+                &[cause.clone(), cause],
+            ));
+        }
+        let key = [
+            kind.group.as_str(),
+            &kind.plural,
+            object::namespace(old),
+            object::name(old),
+        ];
+        let key: Vec<&str> = key.into_iter().filter(|part| !part.is_empty()).collect();
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {own}, UID in object \
+             meta: {uid}",
+            key.join("/")
+        );
+        Err(Failure::conflict(kind, object::name(old), &why))
     }
 
     /// What no client can change.
@@ -109,7 +177,6 @@ impl Writing<'_> {
             "resourceVersion",
             "deletionTimestamp",
             "deletionGracePeriodSeconds",
-            "generateName",
         ] {
             match before.and_then(|before| before.get(field)) {
                 Some(value) => meta.insert(field.into(), value.clone()),
@@ -141,7 +208,15 @@ pub(super) fn drop_empty(meta: &mut Map<String, Value>) {
 pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
     let (api_version, kind) = (served.api_version(), &served.kind.kind);
     let given = object::text(new, &["apiVersion"]);
-    if !given.is_empty() && given != api_version {
+    let other = given != api_version && (!given.is_empty() || served.kind.is_custom());
+    if other && !served.kind.is_custom() {
+        let (_, version) = object::split_api_version(given);
+        return Err(Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: no kind {kind:?} is \
+             registered for version {given:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+        )));
+    }
+    if other {
         return Err(Failure::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version \
              ({api_version})"
@@ -153,20 +228,17 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
             "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
         )));
     }
+    new["apiVersion"] = api_version.into();
+    Ok(())
+}
+
+/// Whether the body is of the kind that the path is about; a missing kind is filled in.
+pub(crate) fn check_kind(served: &Served, new: &mut Value) -> Outcome<()> {
+    let kind = &served.kind.kind;
     let given = object::text(new, &["kind"]);
-    if given.is_empty() && served.kind.is_custom() {
-        return Err(Failure::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is \
-             missing in '{new}'"
-        )));
-    }
     if !given.is_empty() && given != kind {
         if !served.kind.is_custom() {
-            let message = format!(
-                "the object provided is unrecognized (must be of type {kind}): couldn't get \
-                 version/kind; got {given:?}"
-            );
-            return Err(Failure::bad_request(message));
+            return Err(other_kind(served, given));
         }
         let cause = Cause::invalid("kind", &given.into(), &format!("must be {kind}"));
         let name = object::name(new);
@@ -177,7 +249,19 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
             &[cause],
         ));
     }
-    new["apiVersion"] = api_version.into();
     new["kind"] = kind.as_str().into();
     Ok(())
+}
+
+/// The refusal of an object of another kind at the path of a built-in one.
+fn other_kind(served: &Served, given: &str) -> Failure {
+    let (kind, version) = (&served.kind.kind, &served.version().name);
+    let group = match served.kind.group.split('.').next() {
+        Some("" | "events") | None => "core",
+        Some(group) => group,
+    };
+    Failure::bad_request(format!(
+        "{given} in version {version:?} cannot be handled as a {kind}: converting \
+         ({version}.{given}) to ({group}.{kind}): unknown conversion"
+    ))
 }

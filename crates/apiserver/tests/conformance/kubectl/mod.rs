@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use futures::StreamExt;
 use remuda_apiserver::ApiServer;
 
-use crate::{Genuine, KUBECONFIG, RECORD};
+use crate::{RECORD, genuine as target};
 use stage::Stage;
 use transcript::{Holds, Shown, Step, Transcript};
 
@@ -118,18 +118,6 @@ async fn genuine(kubectl: &Path, kubeconfig: &str, scenarios: &[Scenario]) -> Ve
     played.collect().await
 }
 
-/// A genuine server's kubeconfig, and whether the marks of the scenarios were made for it.
-fn genuine_server() -> Option<(String, bool, Option<Genuine>)> {
-    let read = |path: &Path| std::fs::read_to_string(path).expect("a kubeconfig");
-    if let Some(path) = std::env::var_os(KUBECONFIG) {
-        return Some((read(Path::new(&path)), false, None));
-    }
-    let genuine = Genuine::start()?;
-    let text = read(&genuine.folder.path().join("kubeconfig"));
-    let marked_for = std::env::var_os("KUBEBUILDER_ASSETS").is_none();
-    Some((text, marked_for, Some(genuine)))
-}
-
 fn program() -> Option<PathBuf> {
     let found = stage::kubectl(RELEASE);
     if found.is_none() {
@@ -181,12 +169,12 @@ async fn the_embedded_server_makes_kubectl_show_what_was_recorded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_genuine_server_makes_kubectl_show_what_was_recorded() {
     let Some(kubectl) = program() else { return };
-    let Some((kubeconfig, marked_for, _running)) = genuine_server() else {
-        println!("skipped: no genuine server here; name one in {KUBECONFIG} (an empty one)");
+    let Some(server) = target::find().await else {
+        println!("skipped: {}", target::HOW);
         return;
     };
     let scenarios = scenarios();
-    let played = genuine(&kubectl, &kubeconfig, &scenarios).await;
+    let played = genuine(&kubectl, &server.kubeconfig, &scenarios).await;
     if std::env::var_os(RECORD).is_some() {
         let ours = embedded(&kubectl, &scenarios).await;
         return record(scenarios, &ours, &played);
@@ -194,7 +182,7 @@ async fn a_genuine_server_makes_kubectl_show_what_was_recorded() {
     compare(&scenarios, &played, |step, shown| match step.holds {
         Holds::Everywhere => difference(step, shown),
         // An explanation that explains nothing hides the next difference.
-        Holds::Here if marked_for && *shown == step.shown => {
+        Holds::Here if server.is_recorded && *shown == step.shown => {
             Some("does not differ any more".into())
         }
         Holds::Here | Holds::Unasked => None,
