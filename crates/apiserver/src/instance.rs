@@ -250,6 +250,13 @@ impl Instance {
         self.inner.space.get(key)
     }
 
+    /// The objects of a shelf in one namespace.
+    pub(crate) fn values(&self, shelf: &str, namespace: &str) -> Vec<Value> {
+        let snapshot = self.inner.space.list(shelf, Some(namespace));
+        let records = snapshot.records.iter();
+        records.map(|(_, record)| record.value()).collect()
+    }
+
     /// An object as the next write will find it.
     pub(crate) fn latest(&self, key: &Key) -> Option<Arc<Record>> {
         self.inner.writer.latest(&self.inner.space, key)

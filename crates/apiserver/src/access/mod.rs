@@ -11,6 +11,7 @@ pub(crate) mod certificate;
 pub(crate) mod escalation;
 mod followed;
 mod impersonation;
+mod node;
 pub(crate) mod objects;
 mod policy;
 mod rules;
@@ -80,7 +81,20 @@ pub(crate) fn authorize(instance: &Instance, caller: &Caller, asked: &Attributes
 
 /// Whether the caller may do what is asked, and why.
 pub(crate) fn decide(instance: &Instance, caller: &Caller, asked: &Attributes) -> Decision {
-    instance.policy().ask(|policy| policy.decide(caller, asked))
+    let mut refused = String::new();
+    if let Some(node) = node::of(caller) {
+        let pods = |namespace: &str| instance.values("pods", namespace);
+        let decision = node::decide(node, asked, pods);
+        if decision.allowed {
+            return decision;
+        }
+        refused = decision.reason;
+    }
+    let mut decision = instance.policy().ask(|policy| policy.decide(caller, asked));
+    if !decision.allowed && decision.reason.is_empty() {
+        decision.reason = refused;
+    }
+    decision
 }
 
 fn refusal(caller: &Caller, asked: &Attributes, reason: &str) -> Failure {

@@ -140,7 +140,8 @@ impl Authority {
             path: tokens.clone(),
             detail: error.to_string(),
         })?;
-        let clients = ClientAuthority::new(own()?, &texts.certificate)?;
+        let own_key = KeyPair::from_pem(&texts.key)?;
+        let clients = ClientAuthority::new(own()?, own_key, &texts.certificate)?;
         Ok(Self {
             issuer: own()?,
             certificate: texts.certificate.clone(),

@@ -27,6 +27,8 @@ const EVER: Duration = Duration::from_hours(100 * 365 * 24);
 /// Signs client certificates, and knows those that it signed.
 pub(crate) struct ClientAuthority {
     issuer: Issuer<'static, KeyPair>,
+    /// The issuer's key.
+    key: KeyPair,
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
@@ -34,6 +36,7 @@ impl ClientAuthority {
     /// An authority with its certificate, as PEM.
     pub(super) fn new(
         issuer: Issuer<'static, KeyPair>,
+        key: KeyPair,
         certificate: &str,
     ) -> Result<Self, CredentialError> {
         let generate = |error: &dyn std::fmt::Display| CredentialError::Generate(error.to_string());
@@ -45,14 +48,18 @@ impl ClientAuthority {
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
             .map_err(|error| generate(&error))?;
-        Ok(Self { issuer, verifier })
+        Ok(Self {
+            issuer,
+            key,
+            verifier,
+        })
     }
 
     /// The authority whose key comes from `seed`.
     pub(super) fn derived(seed: &[u8; 32], instance: &str) -> Result<Self, CredentialError> {
-        let key: Vec<u8> = ED25519_PREFIX.iter().chain(seed).copied().collect();
-        let key =
-            KeyPair::from_pkcs8_der_and_sign_algo(&PrivatePkcs8KeyDer::from(key), &PKCS_ED25519)?;
+        let der: Vec<u8> = ED25519_PREFIX.iter().chain(seed).copied().collect();
+        let der = PrivatePkcs8KeyDer::from(der);
+        let key = || KeyPair::from_pkcs8_der_and_sign_algo(&der, &PKCS_ED25519);
         let mut params = CertificateParams::new(Vec::new())?;
         params.distinguished_name = distinguished(&format!("remuda-apiserver {instance}"));
         set_validity(&mut params, Duration::ZERO, EVER);
@@ -62,8 +69,8 @@ impl ClientAuthority {
             ExtendedKeyUsagePurpose::ClientAuth,
             ExtendedKeyUsagePurpose::ServerAuth,
         ];
-        let certificate = params.self_signed(&key)?.pem();
-        Self::new(Issuer::new(params, key), &certificate)
+        let certificate = params.self_signed(&key()?)?.pem();
+        Self::new(Issuer::new(params, key()?), key()?, &certificate)
     }
 
     /// Signs a certificate request for the wished usages. What the request itself says about
@@ -77,6 +84,7 @@ impl ClientAuthority {
     ) -> Result<String, CredentialError> {
         signing::sign(
             &self.issuer,
+            &self.key,
             request,
             usages,
             now,

@@ -83,7 +83,12 @@ fn request(name: &str, groups: &[&str]) -> (String, String) {
 }
 
 /// Asks for a certificate, approves it and waits until it is signed.
-async fn certified(admin: &As, name: &str, signer: &str, subject: (&str, &[&str])) -> Value {
+pub(crate) async fn certified(
+    admin: &As,
+    name: &str,
+    signer: &str,
+    subject: (&str, &[&str]),
+) -> Value {
     use base64::Engine as _;
     let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
     let (key, pem) = request(subject.0, subject.1);

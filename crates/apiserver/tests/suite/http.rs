@@ -197,3 +197,48 @@ async fn a_dry_run_shows_the_outcome_and_leaves_no_trace() {
         StatusCode::OK
     );
 }
+
+#[tokio::test]
+async fn patches_are_bounded_in_operations_and_in_what_they_copy() {
+    let router = router();
+    let map = json!({"metadata": {"name": "m", "annotations": {"a": "x".repeat(1_000)}}});
+    send(&router, post(map.to_string())).await;
+    let patch = |operations: Value| {
+        let request = Request::patch(format!("{MAPS}/m"));
+        let request = request.header("content-type", "application/json-patch+json");
+        request
+            .body(Body::from(operations.to_string()))
+            .expect("valid")
+    };
+    let test = json!({"op": "test", "path": "/metadata/name", "value": "m"});
+    let many: Vec<&Value> = std::iter::repeat_n(&test, 10_001).collect();
+    let status = json_of(send(&router, patch(json!(many))).await).await;
+    let message = "Request entity too large: The allowed maximum operations in a JSON patch is \
+                   10000, got 10001";
+    assert_eq!(
+        (&status["code"], &status["message"]),
+        (&json!(413), &json!(message))
+    );
+    let most: Vec<&Value> = many.into_iter().take(10_000).collect();
+    assert_eq!(
+        send(&router, patch(json!(most))).await.status(),
+        StatusCode::OK
+    );
+    // Each copy doubles the object: 40 of them would fill any memory.
+    let doubling: Vec<Value> = (0..40)
+        .map(|n| json!({"op": "copy", "from": "/metadata", "path": format!("/metadata/m{n}")}))
+        .collect();
+    let status = json_of(send(&router, patch(json!(doubling))).await).await;
+    assert_eq!(status["code"], 422, "{status}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_ends_is_given_up() {
+    let router = router();
+    let never = futures::stream::pending::<Result<bytes::Bytes, std::convert::Infallible>>();
+    let status = json_of(send(&router, post(Body::from_stream(never))).await).await;
+    assert_eq!(
+        (&status["code"], &status["reason"]),
+        (&json!(504), &json!("Timeout"))
+    );
+}

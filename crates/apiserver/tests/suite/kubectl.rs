@@ -14,7 +14,7 @@ use tokio::process::Command;
 const VERSIONS: [&str; 5] = ["1.29", "1.30", "1.31", "1.32", "1.33"];
 
 /// The kubectl programs of this machine.
-fn programs() -> Vec<PathBuf> {
+pub(crate) fn programs() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .map(|dir| dir.join("kubectl"))
