@@ -143,8 +143,11 @@ impl Options {
     }
 }
 
-/// The one name that a field selector lets through.
+/// The one name that a field selector lets through; with escapes in it, it is not looked for.
 fn selected_name(selector: &str) -> &str {
+    if selector.contains('\\') {
+        return "";
+    }
     let terms = selector.split(',').map(str::trim);
     let mut names = terms.filter_map(|term| {
         let name = term.strip_prefix("metadata.name=")?;

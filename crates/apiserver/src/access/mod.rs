@@ -48,10 +48,11 @@ pub(crate) fn admit(instance: &Instance, parts: &mut Parts, route: Option<&Route
         let caller = impersonated(instance, own, &parts.headers)?;
         parts.extensions.insert(caller.clone());
         caller
-    } else if let Some(own) = own {
-        own.clone()
     } else {
-        return Ok(());
+        match own {
+            Some(own) if !own.is_master() => own.clone(),
+            _ => return Ok(()),
+        }
     };
     if caller.is_master() || is_open(route) {
         return Ok(());

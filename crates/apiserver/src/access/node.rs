@@ -1,8 +1,9 @@
 //! What a kubelet may do: the rules of `system:node`, less what does not concern its node.
 //!
 //! Like Kubernetes' Node authorizer: Secrets, ConfigMaps, volume claims and ServiceAccount tokens
-//! only when a pod on the node uses them, the node's own Node and Lease. What Kubernetes leaves
-//! to admission (labels that a node must not set on itself, mirror pods) is not checked.
+//! only when a pod on the node uses them, the node's own Node and Lease, the pods on it. Of what
+//! Kubernetes leaves to admission, mirror pods are refused altogether, and the labels that a node
+//! must not set on itself are not checked.
 
 use std::sync::LazyLock;
 
@@ -50,7 +51,7 @@ pub(crate) fn decide(
         return refused(String::new());
     };
     let own = match (resource.group.as_str(), resource.plural.as_str()) {
-        // A body names the node that is made; nobody can make another's and then be it.
+        // The name of a new Node is in its body, which only admission would see.
         ("", "nodes") => asked.verb == "create" || resource.name == node,
         ("coordination.k8s.io", "leases") => {
             resource.namespace == LEASES && (asked.verb == "create" || resource.name == node)
@@ -61,6 +62,16 @@ pub(crate) fn decide(
                 .iter()
                 .filter(|pod| text(pod, &["spec", "nodeName"]) == node);
             !resource.name.is_empty() && here.any(|pod| uses(pod, resource))
+        }
+        // A pod that a kubelet made could mount any Secret and so give it away.
+        ("", "pods") if asked.verb == "create" && resource.subresource.is_empty() => false,
+        ("", "pods") => {
+            let named = |pod: &Value| name(pod) == resource.name;
+            let here = |pod: &Value| text(pod, &["spec", "nodeName"]) == node;
+            resource.name.is_empty()
+                || pods(&resource.namespace)
+                    .iter()
+                    .any(|pod| named(pod) && here(pod))
         }
         _ => true,
     };
@@ -146,7 +157,7 @@ mod tests {
     #[test]
     fn a_kubelet_reaches_its_node_and_what_its_pods_use() {
         let pod = |node: &str, secret: &str| {
-            json!({"spec": {"nodeName": node, "serviceAccountName": "robot",
+            json!({"metadata": {"name": secret}, "spec": {"nodeName": node, "serviceAccountName": "robot",
                 "volumes": [{"secret": {"secretName": secret}}, {"persistentVolumeClaim": {"claimName": "disk"}}],
                 "imagePullSecrets": [{"name": "pull"}],
                 "containers": [{"env": [{"valueFrom": {"configMapKeyRef": {"name": "map", "key": "k"}}}]}]}})
@@ -192,6 +203,13 @@ mod tests {
             ),
             (on("create", "", "secrets", "default", ""), false),
             (on("list", "", "pods", "", ""), true),
+            (on("patch", "", "pods/status", "default", "mine"), true),
+            (on("patch", "", "pods/status", "default", "theirs"), false),
+            (
+                on("create", "", "pods/eviction", "default", "theirs"),
+                false,
+            ),
+            (on("create", "", "pods", "default", ""), false),
         ] {
             let decision = decide("n1", &asked, |_| pods.to_vec());
             assert_eq!(decision.allowed, allowed, "{asked:?}");

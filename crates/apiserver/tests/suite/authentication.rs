@@ -70,10 +70,14 @@ fn request(name: &str, groups: &[&str]) -> (String, String) {
     params
         .distinguished_name
         .push(rcgen::DnType::CommonName, name);
-    for group in groups {
-        params
-            .distinguished_name
-            .push(rcgen::DnType::OrganizationName, *group);
+    // A name of rcgen holds one value of each type: the second group comes in by its number.
+    let types = [
+        rcgen::DnType::OrganizationName,
+        rcgen::DnType::CustomDnType(vec![2, 5, 4, 10]),
+    ];
+    assert!(groups.len() <= types.len());
+    for (group, kind) in groups.iter().zip(types) {
+        params.distinguished_name.push(kind, *group);
     }
     let pem = params
         .serialize_request(&key)

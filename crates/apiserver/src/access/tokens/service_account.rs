@@ -198,7 +198,7 @@ fn legacy(instance: &Instance, token: &str, claims: &Value) -> Option<Accepted> 
 /// The identity of a ServiceAccount that still exists.
 fn holder(instance: &Instance, namespace: &str, account: &Reference) -> Option<Caller> {
     let found = live(instance, SHELF, namespace, &account.name)?;
-    if *found.uid != *account.uid || account.uid.is_empty() {
+    if *found.uid != *account.uid || account.uid.is_empty() || found.deleting {
         return None;
     }
     Some(Caller {
