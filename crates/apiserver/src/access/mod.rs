@@ -1,7 +1,7 @@
 //! Who may do what: identities, roles, and the decision.
 //!
 //! In: a request with its caller. Out: a refusal, or nothing. Decisions are pure functions on
-//! plain data: [`Policy::decide`], `escalation::check`, `node::allows`.
+//! plain data: [`Policy::decide`], `escalation::check`, `node::decide`.
 
 pub(crate) mod aggregation;
 mod attributes;

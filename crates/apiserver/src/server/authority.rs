@@ -205,6 +205,7 @@ impl Authority {
             "::1",
             "kubernetes",
             "kubernetes.default",
+            "kubernetes.default.svc",
         ];
         let mut params = CertificateParams::new(names.map(str::to_owned))?;
         params.distinguished_name = distinguished("kube-apiserver");

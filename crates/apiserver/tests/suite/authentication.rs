@@ -511,3 +511,67 @@ async fn every_namespace_has_an_account_of_its_own() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
+
+/// The administrator's requests to an instance, and the data folder of its server.
+fn stored(folder: &std::path::Path) -> (ApiServer, As, As) {
+    let server = ApiServer::builder()
+        .data_dir(folder)
+        .build()
+        .expect("a server");
+    let (management, workload) = (server.management(), server.instance("team-a/demo"));
+    let clients = (As::admin(&management), As::admin(&workload));
+    (server, clients.0, clients.1)
+}
+
+#[tokio::test]
+async fn tokens_open_their_own_instance_alone_and_outlive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, management, workload) = stored(folder.path());
+    workload
+        .made(ACCOUNTS, json!({"metadata": {"name": "robot"}}))
+        .await;
+    let made = token(&workload, "robot", json!({})).await;
+    let issuer = "https://kubernetes.default.svc/clusters/team-a/demo";
+    assert_eq!(made["spec"]["audiences"], json!([issuer]));
+    let review = json!({"spec": {"token": made["status"]["token"], "audiences": [issuer]}});
+    assert_eq!(
+        workload.made(REVIEWS, review.clone()).await["status"]["authenticated"],
+        true
+    );
+    let elsewhere = management.made(REVIEWS, review.clone()).await;
+    assert_eq!(elsewhere["status"]["error"], "invalid bearer token");
+    drop((management, workload));
+    server.close().await;
+
+    let (server, _, workload) = stored(folder.path());
+    assert_eq!(
+        workload.made(REVIEWS, review.clone()).await["status"]["authenticated"],
+        true
+    );
+    drop(workload);
+    server.close().await;
+    // Without the key no token of it holds, and a new key is made.
+    std::fs::remove_file(folder.path().join("sa.key")).unwrap();
+    let (_server, _, workload) = stored(folder.path());
+    let answer = workload.made(REVIEWS, review).await;
+    assert_eq!(answer["status"]["error"], "invalid bearer token");
+    let made = token(&workload, "robot", json!({})).await;
+    let review = json!({"spec": {"token": made["status"]["token"]}});
+    assert_eq!(
+        workload.made(REVIEWS, review).await["status"]["authenticated"],
+        true
+    );
+}
+
+#[tokio::test]
+async fn certificates_outlive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, _, workload) = stored(folder.path());
+    let user = certified(&workload, "c", "kube-apiserver-client", ("alice", &[])).await;
+    drop(workload);
+    server.close().await;
+    let (server, ..) = stored(folder.path());
+    let serving = server.serve("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let alice = client(&serving, &server.instance("team-a/demo"), user).await;
+    assert_eq!(whoami(&alice).await["username"], "alice");
+}

@@ -494,3 +494,50 @@ async fn system_masters_pass_without_any_role() {
     let master = As(instance.router_as(Caller::user("root").in_group("system:masters")));
     assert_eq!(master.get("/api/v1/secrets").await.0, 200);
 }
+
+#[tokio::test]
+async fn built_in_roles_come_back_at_a_start_unless_their_owner_keeps_them() {
+    use remuda_apiserver::ApiServer;
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        ApiServer::builder()
+            .data_dir(folder.path())
+            .build()
+            .expect("a server")
+    };
+    let roles = format!("{RBAC}/clusterroles");
+    let server = open();
+    let admin = As::admin(&server.management());
+    let (_, monitoring) = admin.get(&format!("{roles}/system:monitoring")).await;
+    admin
+        .send(
+            Method::DELETE,
+            &format!("{roles}/system:monitoring"),
+            &[],
+            None,
+        )
+        .await;
+    let own = json!([{"apiGroups": ["x"], "resources": ["y"], "verbs": ["get"]}]);
+    let changed = json!({"rules": own});
+    let kept = json!({"rules": own, "metadata": {"annotations":
+        {"rbac.authorization.kubernetes.io/autoupdate": "false"}}});
+    for (role, change) in [("system:basic-user", &changed), ("system:discovery", &kept)] {
+        let path = format!("{roles}/{role}");
+        assert_eq!(
+            admin.send(Method::PATCH, &path, &[], Some(change)).await.0,
+            200
+        );
+    }
+    drop(admin);
+    server.close().await;
+
+    let server = open();
+    let admin = As::admin(&server.management());
+    let (_, back) = admin.get(&format!("{roles}/system:monitoring")).await;
+    assert_eq!(back["rules"], monitoring["rules"]);
+    let (_, repaired) = admin.get(&format!("{roles}/system:basic-user")).await;
+    let rules = repaired["rules"].as_array().unwrap();
+    assert!(rules.len() > 1 && rules.contains(&own[0]), "{repaired}");
+    let (_, kept) = admin.get(&format!("{roles}/system:discovery")).await;
+    assert_eq!(kept["rules"], own);
+}
