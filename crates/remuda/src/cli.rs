@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Crds(CrdsArgs),
     /// Serve a simulated cloud alone, for other tools to talk to.
     #[command(
-        after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups"
+        after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups\n  remuda sim azure --listen 127.0.0.1:4567"
     )]
     Sim(SimArgs),
     /// Print a completion script for a shell.
@@ -198,6 +198,8 @@ pub(crate) enum Noun {
 pub(crate) enum SimCloud {
     /// Auto Scaling, EC2, S3 and STS.
     Aws,
+    /// Resource Manager: scale sets, instances, Autoscale; and the login host.
+    Azure,
 }
 
 /// Text or JSON.

@@ -43,7 +43,7 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
     };
     progress.finish();
     if !interrupted {
-        output::text(&next_steps(&dir, &args, &up.aws_endpoint, started))?;
+        output::text(&next_steps(&dir, &args, &up, started))?;
         if !args.exit_when_ready {
             tokio::select! {
                 () = clouds::interrupted() => {}
@@ -56,15 +56,17 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
 }
 
 /// What a person can do now.
-fn next_steps(dir: &Path, args: &UpArgs, aws_endpoint: &str, started: Instant) -> String {
+fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
     let ready = format!("\nEverything is ready after {seconds:.1} s.\n");
     if args.exit_when_ready {
         return ready;
     }
     let environment = format!(
-        "\n  export KUBECONFIG={}\n  export AWS_ENDPOINT_URL={aws_endpoint}\n",
-        dir.join(KUBECONFIG).display()
+        "\n  export KUBECONFIG={}\n  export AWS_ENDPOINT_URL={}\n  curl {}/_sim/world\n",
+        dir.join(KUBECONFIG).display(),
+        up.aws_endpoint,
+        up.azure_endpoint
     );
     let tour = format!(
         "\nTry next, in another terminal:\n\
@@ -76,6 +78,6 @@ fn next_steps(dir: &Path, args: &UpArgs, aws_endpoint: &str, started: Instant) -
     );
     let tour = if args.demo { tour } else { String::new() };
     format!(
-        "{ready}{environment}{tour}\nCtrl-C ends it; objects and simulated cloud stay in the data directory.\n"
+        "{ready}{environment}{tour}\nCtrl-C ends it; objects and simulated clouds stay in the data directory.\n"
     )
 }

@@ -1,4 +1,4 @@
-//! The simulated AWS of `remuda up` on disk: `<data-dir>/aws.json`.
+//! The simulated clouds of `remuda up` on disk: `<data-dir>/aws.json` and `azure.json`.
 //!
 //! In: the data directory, and a world that changes. Out: the world as it was when the last
 //! `remuda up` ended, however it ended. The Kubernetes objects stay in the data directory, and a
@@ -14,13 +14,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use remuda_sim::aws::AwsSim;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{clouds, state};
-
-const FILE: &str = "aws.json";
+use super::{clouds::Cloud, state};
 
 /// Shortest pause between two writes: what a crash may lose at most.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -29,18 +26,18 @@ const PAUSE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// There is a file, and it cannot be read; it is left as it is.
-pub(crate) fn open(data_dir: &Path, speed: f64) -> Result<AwsSim> {
-    let path = data_dir.join(FILE);
-    let builder = clouds::aws(speed);
+pub(crate) fn open<C: Cloud>(data_dir: &Path, speed: f64) -> Result<C> {
+    let path = data_dir.join(C::FILE);
     let saved = match fs::read(&path) {
         Ok(saved) => saved,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(builder.demo()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::demo(speed)),
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
-    builder.restore(&saved).map_err(|error| {
+    C::restore(speed, &saved).map_err(|error| {
         anyhow!(
-            "the simulated AWS in {} cannot be restored: {error}. Move the file away to begin with \
-             a new one; machines of the old one are gone then",
+            "the simulated {} in {} cannot be restored: {error}. Move the file away to begin with a \
+             new one; machines of the old one are gone then",
+            C::NAME,
             path.display()
         )
     })
@@ -54,11 +51,11 @@ pub(crate) struct CloudFile {
 
 impl CloudFile {
     /// Writes from now on.
-    pub(crate) fn keep(data_dir: &Path, sim: &AwsSim) -> Self {
+    pub(crate) fn keep<C: Cloud>(data_dir: &Path, sim: &C) -> Self {
         let close = CancellationToken::new();
         let writer = Writer {
             sim: sim.clone(),
-            path: data_dir.join(FILE),
+            path: data_dir.join(C::FILE),
         };
         let writer = tokio::spawn(writer.run(sim.changes(), close.clone()));
         Self { writer, close }
@@ -72,16 +69,16 @@ impl CloudFile {
         self.close.cancel();
         self.writer
             .await
-            .context("the writer of the simulated AWS ended")?
+            .context("the writer of a simulated cloud ended")?
     }
 }
 
-struct Writer {
-    sim: AwsSim,
+struct Writer<C> {
+    sim: C,
     path: PathBuf,
 }
 
-impl Writer {
+impl<C: Cloud> Writer<C> {
     async fn run(self, mut changes: watch::Receiver<u64>, close: CancellationToken) -> Result<()> {
         loop {
             changes.borrow_and_update();
@@ -89,7 +86,8 @@ impl Writer {
             if let Err(error) = &written {
                 tracing::warn!(
                     error = format!("{error:#}"),
-                    "the simulated AWS is not on disk"
+                    cloud = C::NAME,
+                    "the simulated cloud is not on disk"
                 );
             }
             let changed = async {
@@ -111,6 +109,6 @@ impl Writer {
         let write = move || state::private_file(&path, sim.save());
         tokio::task::spawn_blocking(write)
             .await
-            .context("saving the simulated AWS")?
+            .context("saving a simulated cloud")?
     }
 }

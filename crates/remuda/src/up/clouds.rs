@@ -1,22 +1,111 @@
-//! The simulated clouds of `remuda up` and `remuda sim`, and the backend that talks to them.
+//! The simulated clouds of `remuda up` and `remuda sim`, and the backends that talk to them.
 
 use std::{net::SocketAddr, time::Duration};
 
 use jiff::Timestamp;
 use remuda_aws::{AwsBackend, Options, SweepTiming};
 use remuda_sim::{
-    SimClock,
+    RestoreError, SimClock,
     aws::{AwsSim, AwsSimBuilder},
+    azure::{AzureSim, AzureSimBuilder},
 };
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch,
 };
 
-/// What a simulated AWS is made of that runs `speed` times faster than real time from now on.
-pub(crate) fn aws(speed: f64) -> AwsSimBuilder {
-    let clock = SimClock::starting_at(Timestamp::now()).with_speed(speed);
-    AwsSim::builder().clock(clock).seed(fastrand::u64(..))
+/// A simulated cloud, as far as serving and keeping it goes.
+pub(crate) trait Cloud: Clone + Send + Sync + 'static {
+    /// `AWS`.
+    const NAME: &'static str;
+    /// Name of its file in a data directory.
+    const FILE: &'static str;
+
+    /// A new one with its demo world, `speed` times faster than real time from now on.
+    fn demo(speed: f64) -> Self;
+
+    /// The one that was saved.
+    ///
+    /// # Errors
+    /// The bytes are no saved world of it.
+    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError>;
+
+    /// Its world as bytes; they hold secrets.
+    fn save(&self) -> Vec<u8>;
+
+    /// A number that moves with each change.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Its wire protocols, and the hands on its world under `/_sim`
+    /// (docs/reference/simulator.md).
+    fn doors(&self) -> axum::Router;
+}
+
+impl Cloud for AwsSim {
+    const NAME: &'static str = "AWS";
+    const FILE: &'static str = "aws.json";
+
+    fn demo(speed: f64) -> Self {
+        aws(speed).demo()
+    }
+
+    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError> {
+        aws(speed).restore(saved)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Self::save(self)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        Self::changes(self)
+    }
+
+    fn doors(&self) -> axum::Router {
+        self.router().nest("/_sim", self.control_router())
+    }
+}
+
+impl Cloud for AzureSim {
+    const NAME: &'static str = "Azure";
+    const FILE: &'static str = "azure.json";
+
+    fn demo(speed: f64) -> Self {
+        azure(speed).demo()
+    }
+
+    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError> {
+        azure(speed).restore(saved)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Self::save(self)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        Self::changes(self)
+    }
+
+    fn doors(&self) -> axum::Router {
+        self.router().nest("/_sim", self.control_router())
+    }
+}
+
+fn aws(speed: f64) -> AwsSimBuilder {
+    AwsSim::builder()
+        .clock(clock(speed))
+        .seed(fastrand::u64(..))
+}
+
+fn azure(speed: f64) -> AzureSimBuilder {
+    AzureSim::builder()
+        .clock(clock(speed))
+        .seed(fastrand::u64(..))
+}
+
+fn clock(speed: f64) -> SimClock {
+    SimClock::starting_at(Timestamp::now()).with_speed(speed)
 }
 
 /// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:
@@ -39,19 +128,22 @@ pub(crate) fn backend(sim: &AwsSim, speed: f64) -> AwsBackend {
     AwsBackend::new(options.in_process(sim.router()))
 }
 
-/// The cloud's wire protocols, and the hands on its world under `/_sim` (docs/reference/simulator.md).
-pub(crate) fn doors(sim: &AwsSim) -> axum::Router {
-    sim.router().nest("/_sim", sim.control_router())
-}
-
-/// Serves the cloud's wire protocols on a loopback socket, for people's own tools. Returns where.
-pub(crate) async fn serve(sim: &AwsSim, address: SocketAddr) -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address).await?;
+/// Serves a cloud on a loopback socket, for people's own tools: on the port it had last time, else
+/// on a free one. Returns where.
+///
+/// # Errors
+/// No port can be had.
+pub(crate) async fn serve<C: Cloud>(sim: &C, last: Option<u16>) -> std::io::Result<SocketAddr> {
+    let free = super::state::loopback(0);
+    let listener = match TcpListener::bind(super::state::loopback(last.unwrap_or(0))).await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind(free).await?,
+    };
     let address = listener.local_addr()?;
-    let router = doors(sim);
+    let router = sim.doors();
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
-            tracing::warn!(%error, "the simulated AWS no longer listens");
+            tracing::warn!(%error, cloud = C::NAME, "the simulated cloud no longer listens");
         }
     });
     Ok(address)

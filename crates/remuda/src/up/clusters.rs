@@ -19,7 +19,7 @@ use kube::{
 use remuda_api::captf::TerraformCluster;
 use remuda_apiserver::{ApiServer, Serving};
 use remuda_sim::kubelet::WorkloadApis;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const FIELD_MANAGER: &str = "remuda-up";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
@@ -75,7 +75,7 @@ impl Clusters {
             .and_then(|status| status.exports.as_ref());
         let id = exports
             .and_then(|exports| serde_json::to_value(exports).ok())
-            .and_then(|exports| Some(exports.get("kubernetes_cluster_id")?.as_str()?.to_owned()));
+            .and_then(|exports| name_in_cloud(&exports));
         let (Some(id), Some(namespace)) = (id, cluster.namespace()) else {
             return;
         };
@@ -93,6 +93,13 @@ impl Clusters {
         let mut routers = self.routers.lock().unwrap_or_else(PoisonError::into_inner);
         routers.insert(id, instance.router());
     }
+}
+
+/// What the nodes of a cluster call it: its id at AWS, its resource group at Azure.
+fn name_in_cloud(exports: &Value) -> Option<String> {
+    let text = |field: &str| exports.get(field)?.as_str();
+    let azure = text("resource_group_name").map(str::to_lowercase);
+    text("kubernetes_cluster_id").map(str::to_owned).or(azure)
 }
 
 async fn write_kubeconfig(
@@ -115,4 +122,21 @@ async fn write_kubeconfig(
         .patch(&name, &params, &Patch::Apply(secret))
         .await
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_of_both_clouds_find_their_cluster() {
+        let aws = json!({ "kubernetes_cluster_id": "captf-team-a-demo-1960e37c" });
+        assert_eq!(
+            name_in_cloud(&aws).as_deref(),
+            Some("captf-team-a-demo-1960e37c")
+        );
+        let azure = json!({ "resource_group_name": "Captf-Demo" });
+        assert_eq!(name_in_cloud(&azure).as_deref(), Some("captf-demo"));
+        assert_eq!(name_in_cloud(&json!({})), None);
+    }
 }

@@ -101,3 +101,52 @@ fn judge(owner: &MachinePool, pool: &TerraformMachinePool) -> Standing {
     };
     Standing::NotYet(waiting)
 }
+
+#[cfg(test)]
+mod tests {
+    use remuda_sim::azure;
+
+    use super::*;
+
+    const AZURE: [&str; 4] = [
+        include_str!("../../../../examples/demo/40-azure-identity.yaml"),
+        include_str!("../../../../examples/demo/50-azure-cluster.yaml"),
+        include_str!("../../../../examples/demo/60-azure-machinepool.yaml"),
+        include_str!("../../../../examples/demo/70-azure-terraformmachinepool.yaml"),
+    ];
+
+    fn azure_object(kind: &str) -> Value {
+        let documents = AZURE.iter().flat_map(|text| {
+            serde_saphyr::from_multiple::<Value>(text).expect("the manifests are YAML")
+        });
+        documents
+            .into_iter()
+            .find(|object| object["kind"] == kind)
+            .expect("one of each kind")
+    }
+
+    #[test]
+    fn the_azure_demo_is_what_the_simulated_world_holds() {
+        let secret = &azure_object("Secret")["stringData"];
+        assert_eq!(secret["ARM_CLIENT_ID"], azure::DEMO_CLIENT_ID);
+        assert_eq!(secret["ARM_CLIENT_SECRET"], azure::DEMO_CLIENT_SECRET);
+        assert_eq!(secret["ARM_TENANT_ID"], azure::DEMO_TENANT);
+        assert_eq!(secret["ARM_SUBSCRIPTION_ID"], azure::DEMO_SUBSCRIPTION);
+        let exports = &azure_object("TerraformCluster")["status"]["exports"];
+        assert_eq!(exports["subscription_id"], azure::DEMO_SUBSCRIPTION);
+        assert_eq!(exports["resource_group_name"], azure::DEMO_GROUP);
+        assert_eq!(exports["region"], azure::DEMO_REGION);
+        assert_eq!(exports["worker_subnet_id"], azure::DEMO_WORKER_SUBNET);
+        assert_eq!(
+            exports["worker"]["identity_id"],
+            azure::DEMO_WORKER_IDENTITY
+        );
+        let client = &exports["worker"]["identity_client_id"];
+        assert_eq!(client, azure::DEMO_WORKER_CLIENT_ID);
+        let image = &azure_object("TerraformMachinePool")["spec"]["variables"]["image_id"];
+        assert_eq!(
+            image,
+            &format!("{}/versions/{{semver}}", azure::DEMO_GALLERY)
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! `remuda up`: a Kubernetes API, the controllers and simulated clouds in one process.
 //!
 //! ```text
-//! kubectl ──TLS──▶ management API ◀── controllers ──▶ AWS backend ──▶ simulated AWS ◀── AWS CLI
+//! kubectl ──TLS──▶ management API ◀── controllers ──▶ backends ──▶ simulated AWS, Azure ◀── your tools
 //!                  workload APIs  ◀──────────── simulated nodes ◀──────────┘
 //! ```
 
@@ -13,7 +13,7 @@ mod install;
 pub(crate) mod progress;
 pub(crate) mod state;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use kube::Client;
@@ -24,11 +24,13 @@ use remuda_controllers::{
     workload::KubeconfigClusters,
 };
 use remuda_plan::pool::world::Manager;
+use remuda_sim::{aws::AwsSim, azure::AzureSim};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     cloud_file::CloudFile,
+    clouds::Cloud,
     clusters::Clusters,
     demo::Standing,
     progress::Progress,
@@ -47,8 +49,10 @@ pub(crate) struct Up {
     serving: Arc<Serving>,
     /// Where the simulated AWS answers.
     pub(crate) aws_endpoint: String,
+    /// Where the simulated Azure answers.
+    pub(crate) azure_endpoint: String,
     controllers: JoinHandle<()>,
-    cloud: CloudFile,
+    cloud_files: [CloudFile; 2],
     shutdown: CancellationToken,
 }
 
@@ -68,26 +72,18 @@ impl Up {
             serving.url(&server.management())
         ));
 
-        progress.begin("simulated AWS");
-        let sim = cloud_file::open(dir, args.speed)?;
-        let cloud = CloudFile::keep(dir, &sim);
-        let address = match clouds::serve(&sim, loopback(last.aws_port.unwrap_or(0))).await {
-            Ok(address) => address,
-            Err(_) => clouds::serve(&sim, loopback(0))
-                .await
-                .context("serving the simulated AWS")?,
-        };
         let clusters = Clusters::new(&server);
-        sim.run_nodes(Arc::new(clusters.clone()));
+        let (aws, aws_address) = cloud::<AwsSim>(dir, args, last.aws_port, progress).await?;
+        let (azure, azure_address) =
+            cloud::<AzureSim>(dir, args, last.azure_port, progress).await?;
+        let cloud_files = [CloudFile::keep(dir, &aws), CloudFile::keep(dir, &azure)];
+        aws.run_nodes(Arc::new(clusters.clone()));
+        azure.run_nodes(Arc::new(clusters.clone()));
         tokio::spawn(clusters.follow(client.clone(), serving.clone()));
-        progress.done(&format!(
-            "http://{address}, {} times real speed",
-            args.speed
-        ));
 
         progress.begin("controllers");
         let shutdown = CancellationToken::new();
-        let backend: Arc<dyn PoolBackend> = Arc::new(clouds::backend(&sim, args.speed));
+        let backend: Arc<dyn PoolBackend> = Arc::new(clouds::backend(&aws, args.speed));
         let manager = Manager {
             installation,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -109,16 +105,18 @@ impl Up {
         progress.done("running");
         UpState {
             api_port: serving.address().port(),
-            aws_port: Some(address.port()),
+            aws_port: Some(aws_address.port()),
+            azure_port: Some(azure_address.port()),
             speed: args.speed,
         }
         .write(dir)?;
         Ok(Self {
             client,
             serving,
-            aws_endpoint: format!("http://{address}"),
+            aws_endpoint: format!("http://{aws_address}"),
+            azure_endpoint: format!("http://{azure_address}"),
             controllers,
-            cloud,
+            cloud_files,
             shutdown,
         })
     }
@@ -174,12 +172,34 @@ impl Up {
         if !self.controllers.is_finished() {
             let _ = tokio::time::timeout(GRACE, self.controllers).await;
         }
-        let saved = self.cloud.close().await;
+        let mut saved = Ok(());
+        for file in self.cloud_files {
+            saved = saved.and(file.close().await);
+        }
         if let Ok(serving) = Arc::try_unwrap(self.serving) {
             serving.shutdown().await;
         }
         saved
     }
+}
+
+/// Opens a simulated cloud and serves it, saying so.
+async fn cloud<C: Cloud>(
+    dir: &Path,
+    args: &UpArgs,
+    last: Option<u16>,
+    progress: &mut Progress,
+) -> Result<(C, SocketAddr)> {
+    progress.begin(&format!("simulated {}", C::NAME));
+    let sim: C = cloud_file::open(dir, args.speed)?;
+    let address = clouds::serve(&sim, last)
+        .await
+        .with_context(|| format!("serving the simulated {}", C::NAME))?;
+    progress.done(&format!(
+        "http://{address}, {} times real speed",
+        args.speed
+    ));
+    Ok((sim, address))
 }
 
 /// Opens the store and listens: on the port that was asked for, else where it listened last time,

@@ -4,6 +4,7 @@
 //! <data-dir>/kubeconfig   for kubectl; holds the administrator's token, mode 0600
 //! <data-dir>/up.json      this file
 //! <data-dir>/aws.json     the simulated AWS, mode 0600
+//! <data-dir>/azure.json   the simulated Azure, mode 0600
 //! <data-dir>/api/         the Kubernetes API's store, keys and certificates
 //! ```
 
@@ -28,6 +29,8 @@ pub(crate) struct UpState {
     pub(crate) api_port: u16,
     /// Port of the simulated AWS; absent when AWS is real.
     pub(crate) aws_port: Option<u16>,
+    /// Port of the simulated Azure; absent when Azure is real.
+    pub(crate) azure_port: Option<u16>,
     /// How fast the simulated clouds run.
     pub(crate) speed: f64,
 }

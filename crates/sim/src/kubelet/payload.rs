@@ -58,36 +58,68 @@ pub(super) fn labels(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The value of the first shell assignment to a name, one level of quotes removed.
+/// The value of the first shell assignment to a name, as a shell would read it.
 pub(super) fn assignment(text: &str, name: &str) -> Option<String> {
-    text.lines().find_map(|line| {
+    assignments(text)
+        .find(|(left, _)| left.eq_ignore_ascii_case(name))
+        .map(|(_, right)| word(right))
+}
+
+/// The values of all shell assignments, in order.
+pub(super) fn assigned(text: &str) -> impl Iterator<Item = String> {
+    assignments(text).map(|(_, right)| word(right))
+}
+
+fn assignments(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| {
         let line = line.trim();
         let line = line
             .strip_prefix("readonly ")
             .or(line.strip_prefix("export "))
             .unwrap_or(line);
-        let (left, right) = line.split_once('=')?;
-        if !left.eq_ignore_ascii_case(name) {
-            return None;
-        }
-        let right = right.trim();
-        let unquoted = ['\'', '"'].into_iter().find_map(|quote| {
-            let inner = right.strip_prefix(quote)?;
-            inner.find(quote).map(|end| &inner[..end])
-        });
-        let bare = || {
-            right
-                .split([' ', '\t', ';', '#'])
-                .next()
-                .unwrap_or_default()
-        };
-        Some(unquoted.unwrap_or_else(bare).to_owned())
+        line.split_once('=')
     })
+}
+
+/// The first word of a shell command line, quotes removed.
+fn word(text: &str) -> String {
+    let mut word = String::new();
+    let mut rest = text.trim_start().chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\'' => word.extend(rest.by_ref().take_while(|c| *c != '\'')),
+            '"' => {
+                while let Some(c) = rest.next().filter(|c| *c != '"') {
+                    word.push(if c == '\\' {
+                        rest.next().unwrap_or(c)
+                    } else {
+                        c
+                    });
+                }
+            }
+            '\\' => word.extend(rest.next()),
+            ';' | '#' => break,
+            c if c.is_whitespace() => break,
+            c => word.push(c),
+        }
+    }
+    word
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_word_loses_its_quotes() {
+        let script = "a='x y'; b\nexport b=\"s3://k/\\\"v\" # c\nreadonly c='it'\\''s'\nd=\n";
+        let value = |name| assignment(script, name).unwrap();
+        assert_eq!(value("a"), "x y");
+        assert_eq!(value("b"), "s3://k/\"v");
+        assert_eq!(value("c"), "it's");
+        assert_eq!(value("d"), "");
+        assert_eq!(assignment(script, "e"), None);
+    }
 
     #[test]
     fn only_cloud_config_is_installed() {

@@ -19,12 +19,12 @@ pub(crate) fn list_instances(view: View<'_>, request: &ArmRequest) -> Result<Ans
         .scale_set(request.group(), request.name())?;
     let expand = expands(request);
     let now = iso(view.fabric.now);
-    let rows = set
-        .instances
-        .values()
-        .map(|instance| render(view, set, instance, expand, &now))
-        .collect();
-    Ok(Answer::ok(request.page(view).of(rows)))
+    let page = request.page(view);
+    let instances: Vec<&Instance> = set.instances.values().collect();
+    let shown = page.of(instances, |instance| {
+        render(view, set, instance, expand, &now)
+    });
+    Ok(Answer::ok(shown))
 }
 
 /// `GET` of an instance.

@@ -141,23 +141,17 @@ impl Site<'_> {
     }
 
     /// Whether instances an operation waits for are not there yet.
-    fn still_waits(&mut self, id: &Name) -> bool {
+    fn still_waits(&self, id: &Name) -> bool {
         let Some(operation) = self.subscription.operations.get(id) else {
             return false;
         };
-        let (up, gone) = (operation.until_up.clone(), operation.until_gone.clone());
-        if let Some(group) = operation.group.clone() {
-            return self
-                .subscription
-                .groups
-                .get(&group)
-                .is_some_and(|group| !group.sets.is_empty());
+        let (up, gone) = (&operation.until_up, &operation.until_gone);
+        if let Some(group) = &operation.group {
+            let group = self.subscription.groups.get(group);
+            return group.is_some_and(|group| !group.sets.is_empty());
         }
-        let Some(set) = operation
-            .set
-            .clone()
-            .and_then(|set| self.subscription.at(&set).map(|set| &*set))
-        else {
+        let set = operation.set.as_ref();
+        let Some(set) = set.and_then(|set| self.subscription.look(set)) else {
             return false;
         };
         let creating = |number: &u32| {
@@ -229,15 +223,12 @@ impl Site<'_> {
 
     /// Takes a set away. Operations of its group go on.
     pub(crate) fn remove_set(&mut self, at: &SetRef) {
-        let Some(set) = self.subscription.at(at).map(|set| set.clone()) else {
+        let Some(set) = self.subscription.look(at) else {
             return;
         };
-        let rendered = set.render(self.subscription);
         let ghost = Ghost {
             key: at.set.clone(),
-            name: set.name.clone(),
-            location: set.location().to_owned(),
-            rendered,
+            rendered: set.render(self.subscription),
             gone: self.fabric.now,
         };
         let Some(group) = self.subscription.groups.get_mut(&at.group) else {

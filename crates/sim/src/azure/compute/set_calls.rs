@@ -78,7 +78,7 @@ fn create(
         cpu_of: std::collections::BTreeMap::new(),
     };
     set.put_model(Model::of(&set.document, secrets));
-    site.check_quota(&set, capacity)?;
+    site.check_quota(&set, set.model(), capacity)?;
     let group = site.subscription.group_mut(group)?;
     group.sets.insert(at.set.clone(), set);
     let id = grow(site, &at, capacity, site.fabric.timing.create);
@@ -132,28 +132,26 @@ fn apply(
     at: &SetRef,
     change: Change,
 ) -> Result<Answer, ArmError> {
-    let mut set = site.idle_set(at)?;
+    let set = site.idle_set(at)?;
     let capacity = change.capacity.unwrap_or(set.capacity);
     let resizes = capacity != set.capacity;
     let model = Model::of(&change.document, change.secrets);
-    let new_model = model != *set.model();
-    set.document = change.document;
-    if new_model {
-        set.put_model(model);
-    }
     if resizes {
-        site.check_quota(&set, capacity)?;
+        site.check_quota(set, &model, capacity)?;
     }
-    set.capacity = capacity;
-    set.etag += 1;
-    set.provisioning = Provisioning::Updating;
     let span = if resizes {
         site.fabric.timing.capacity.max(change.least)
     } else {
         change.least
     };
-    if let Some(known) = site.subscription.at(at) {
-        *known = set;
+    if let Some(set) = site.subscription.at(at) {
+        set.document = change.document;
+        if model != *set.model() {
+            set.put_model(model);
+        }
+        set.capacity = capacity;
+        set.etag += 1;
+        set.provisioning = Provisioning::Updating;
     }
     let id = if resizes {
         grow(site, at, capacity, span)
@@ -165,16 +163,17 @@ fn apply(
 }
 
 impl Site<'_> {
-    /// A set that takes a write now.
-    pub(crate) fn idle_set(&mut self, at: &SetRef) -> Result<ScaleSet, ArmError> {
-        let queue = self.fabric.behaviour.queue_writes;
-        let set = self.subscription.at(at).map(|set| set.clone());
-        let set = set.ok_or_else(|| ArmError::new(404, "NotFound", "The scale set is gone."))?;
+    /// A set, if it takes a write now.
+    pub(crate) fn idle_set(&self, at: &SetRef) -> Result<&ScaleSet, ArmError> {
+        let set = self
+            .subscription
+            .look(at)
+            .ok_or_else(|| ArmError::new(404, "NotFound", "The scale set is gone."))?;
         if set.provisioning == Provisioning::Deleting {
             let message = format!("The scale set '{}' is being deleted.", set.name);
             return Err(ArmError::new(409, "OperationNotAllowed", message));
         }
-        if set.operations.is_empty() || queue {
+        if set.operations.is_empty() || self.fabric.behaviour.queue_writes {
             return Ok(set);
         }
         let message = format!(
@@ -185,9 +184,9 @@ impl Site<'_> {
     }
 
     /// Key of the region a set is in.
-    pub(crate) fn location(&mut self, at: &SetRef) -> String {
+    pub(crate) fn location(&self, at: &SetRef) -> String {
         self.subscription
-            .at(at)
+            .look(at)
             .map(|set| region_key(set.location()))
             .unwrap_or_default()
     }
@@ -233,8 +232,7 @@ pub(crate) fn delete_set(site: &mut Site<'_>, request: &ArmRequest) -> Result<An
 impl Site<'_> {
     /// Starts the deletion of a set; the operation's id.
     pub(crate) fn start_deletion(&mut self, at: &SetRef) -> Result<Name, ArmError> {
-        let mut set = self.idle_set(at)?;
-        set.provisioning = Provisioning::Deleting;
+        let set = self.idle_set(at)?;
         let numbers: Vec<u32> = set.live().map(|instance| instance.number).collect();
         let notice = if numbers.is_empty() {
             Duration::ZERO
@@ -243,15 +241,12 @@ impl Site<'_> {
             let approval = self.fabric.timing.terminate_approval;
             approval.map_or(notice, |approval| approval.min(notice))
         };
-        let mut operation = Operation::on_set(
-            Kind::Delete,
-            &region_key(set.location()),
-            at,
-            self.fabric.timing.delete + notice,
-        );
+        let span = self.fabric.timing.delete + notice;
+        let region = region_key(set.location());
+        let mut operation = Operation::on_set(Kind::Delete, &region, at, span);
         operation.until_gone.extend(set.instances.keys());
-        if let Some(known) = self.subscription.at(at) {
-            *known = set;
+        if let Some(set) = self.subscription.at(at) {
+            set.provisioning = Provisioning::Deleting;
         }
         self.announce_deletion(at, &numbers);
         Ok(self.begin(operation))
@@ -260,7 +255,7 @@ impl Site<'_> {
 
 fn answer(site: &mut Site<'_>, request: &ArmRequest, at: &SetRef, status: u16, id: &str) -> Answer {
     let location = site.location(at);
-    let set = site.subscription.at(at).map(|set| set.clone());
+    let set = site.subscription.look(at);
     let body = set.map_or_else(|| json!({}), |set| set.render(site.subscription));
     let subscription = site.subscription.id.clone();
     let answer = Answer::with(status, Some(body));

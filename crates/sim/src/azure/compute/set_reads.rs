@@ -1,6 +1,6 @@
 //! Reading scale sets.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     azure::{
         protocol::{Answer, ArmError},
         service::ArmRequest,
-        state::{Group, View},
+        state::{Ghost, Group, View},
     },
     clock::{iso, later},
 };
@@ -32,34 +32,56 @@ pub(crate) fn get_set(view: View<'_>, request: &ArmRequest) -> Result<Answer, Ar
 /// `GET` of the sets of a group.
 pub(crate) fn list_sets_of_group(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
     let group = view.subscription.group(request.group())?;
-    let shown = listed(view, group, view.fabric.timing.list_lag);
-    Ok(Answer::ok(request.page(view).of(shown)))
+    let sets = listed(view, group, view.fabric.timing.list_lag);
+    let page = request.page(view);
+    Ok(Answer::ok(page.of(sets, |set| set.render(view))))
 }
 
 /// `GET` of the sets of a subscription.
 #[allow(clippy::unnecessary_wraps, reason = "all handlers have one shape")]
 pub(crate) fn list_sets(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
     let groups = view.subscription.groups.values();
-    let shown = groups
+    let sets = groups
         .flat_map(|group| listed(view, group, view.fabric.timing.list_lag))
         .collect();
-    Ok(Answer::ok(request.page(view).of(shown)))
+    let page = request.page(view);
+    Ok(Answer::ok(
+        page.of(sets, |set: Listed<'_>| set.render(view)),
+    ))
+}
+
+/// A set in a list.
+#[derive(Clone, Copy)]
+pub(crate) enum Listed<'a> {
+    /// It is there.
+    Present(&'a ScaleSet),
+    /// It is gone, and the list does not show that yet.
+    Gone(&'a Ghost),
+}
+
+impl Listed<'_> {
+    pub(crate) fn render(self, view: View<'_>) -> Value {
+        match self {
+            Self::Present(set) => set.render(view.subscription),
+            Self::Gone(ghost) => ghost.rendered.clone(),
+        }
+    }
 }
 
 /// The sets of a group as a list shows them that is late by `lag`.
-pub(crate) fn listed(view: View<'_>, group: &Group, lag: std::time::Duration) -> Vec<Value> {
+pub(crate) fn listed<'a>(view: View<'_>, group: &'a Group, lag: Duration) -> Vec<Listed<'a>> {
     let now = view.fabric.now;
     let known = group
         .sets
         .iter()
         .filter(|(_, set)| later(set.created, lag) <= now)
-        .map(|(key, set)| (key, set.render(view.subscription)));
+        .map(|(key, set)| (key, Listed::Present(set)));
     let gone = group
         .ghosts
         .iter()
         .filter(|ghost| later(ghost.gone, lag) > now)
-        .map(|ghost| (&ghost.key, ghost.rendered.clone()));
-    let all: BTreeMap<_, Value> = gone.chain(known).collect();
+        .map(|ghost| (&ghost.key, Listed::Gone(ghost)));
+    let all: BTreeMap<_, _> = gone.chain(known).collect();
     all.into_values().collect()
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 use super::{
-    Instance, Provisioning, ScaleSet,
+    Instance, Model, Provisioning, ScaleSet,
     instance::{Step, base36},
 };
 
@@ -25,12 +25,16 @@ pub(crate) struct Resized {
 }
 
 impl Site<'_> {
-    /// Refuses a size beyond the quota.
-    pub(crate) fn check_quota(&self, set: &ScaleSet, size: u32) -> Result<(), ArmError> {
+    /// Refuses a size of a set beyond the quota, with new instances of that model.
+    pub(crate) fn check_quota(
+        &self,
+        set: &ScaleSet,
+        model: &Model,
+        size: u32,
+    ) -> Result<(), ArmError> {
         let live = u32::try_from(set.live().count()).unwrap_or(u32::MAX);
         let more = size.saturating_sub(live);
         let region = region_key(set.location());
-        let model = set.model();
         let Some(quota) = self.subscription.quotas.get(&region).filter(|_| more > 0) else {
             return Ok(());
         };

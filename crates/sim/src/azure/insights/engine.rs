@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    Setting,
-    setting::{Activity, Plan, Rule},
-};
+use super::setting::{Activity, Plan, Rule};
 use crate::{
     azure::{
         compute::{Provisioning, ScaleSet, resize_set},
         protocol::id,
-        state::{Name, Site, events::Event},
+        state::{
+            Name, Site, State, View,
+            events::{Event, SetRef},
+        },
     },
     clock::later,
+    kubelet::Place,
 };
 
 /// Entries of the activity log that are kept.
@@ -27,18 +28,17 @@ struct Decision {
     by_rule: bool,
 }
 
-impl Site<'_> {
-    /// Looks at a setting, and looks again after the pause.
-    pub(crate) fn autoscale(&mut self, group: &Name, name: &Name, serial: u64) {
-        let known = |site: &Self| -> Option<Setting> {
-            let group = site.subscription.groups.get(group)?;
-            let setting = group.settings.get(name)?;
-            (setting.serial == serial).then(|| setting.clone())
-        };
-        let Some(setting) = known(self) else { return };
-        self.autoscale_now(group, name, &setting);
+impl State {
+    /// Looks at a setting, and looks again after the pause. A look that changes nothing is no
+    /// change of the world.
+    pub(crate) fn autoscale(&mut self, place: Place, group: &Name, name: &Name, serial: u64) {
+        let known = self.subscriptions[place].setting(group, name);
+        if known.is_none_or(|setting| setting.serial != serial) {
+            return;
+        }
+        self.autoscale_now(place, group, name);
         let look = Event::Autoscale {
-            place: self.subscription.place,
+            place,
             group: group.clone(),
             setting: name.clone(),
             serial,
@@ -48,27 +48,41 @@ impl Site<'_> {
     }
 
     /// Does what a setting asks for now.
-    pub(crate) fn autoscale_now(&mut self, group: &Name, name: &Name, setting: &Setting) {
+    pub(crate) fn autoscale_now(&mut self, place: Place, group: &Name, name: &Name) {
+        if let Some((at, decision)) = self.view(place).decision(group, name) {
+            self.site(place).scale(group, name, &at, &decision);
+        }
+    }
+}
+
+impl View<'_> {
+    /// The set a setting works on and what it wants of it; `None` when there is nothing to do.
+    fn decision(self, group: &Name, name: &Name) -> Option<(SetRef, Decision)> {
+        let setting = self.subscription.setting(group, name)?;
         let plan = &setting.plan;
-        let (Some(in_group), Some(set)) = (
-            id::part(&plan.target, "resourceGroups"),
-            id::part(&plan.target, "virtualMachineScaleSets"),
-        ) else {
-            return;
-        };
-        let Ok(set) = self.subscription.scale_set(in_group, set) else {
-            return;
-        };
+        let in_group = id::part(&plan.target, "resourceGroups")?;
+        let set = id::part(&plan.target, "virtualMachineScaleSets")?;
+        let set = self.subscription.scale_set(in_group, set).ok()?;
         let idle = set.operations.is_empty() && set.provisioning != Provisioning::Deleting;
+        if !plan.enabled || !idle {
+            return None;
+        }
+        let decision = decide(plan, set, setting.acted, self.fabric.now)?;
+        Some((set.at.clone(), decision))
+    }
+}
+
+impl Site<'_> {
+    /// Carries a decision out, and writes down what came of it.
+    fn scale(&mut self, group: &Name, name: &Name, at: &SetRef, decision: &Decision) {
         let now = self.fabric.now;
-        let decision = decide(plan, set, setting.acted, now);
-        let Some(decision) = decision.filter(|_| plan.enabled && idle) else {
+        let Some(set) = self.subscription.look(at) else {
             return;
         };
-        let (at, before) = (set.at.clone(), set.capacity);
-        let failure = match self.check_quota(set, decision.goal) {
+        let before = set.capacity;
+        let failure = match self.check_quota(set, set.model(), decision.goal) {
             Err(error) => Some(error),
-            Ok(()) => resize_set(self, &at, decision.goal),
+            Ok(()) => resize_set(self, at, decision.goal),
         };
         let failed = failure.is_some();
         let entry = Activity {
@@ -77,12 +91,8 @@ impl Site<'_> {
             to: decision.goal,
             failure: failure.map(|error| format!("{}: {}", error.code, error.message)),
         };
-        let setting = self
-            .subscription
-            .groups
-            .get_mut(group)
-            .and_then(|group| group.settings.get_mut(name));
-        if let Some(setting) = setting {
+        let held = self.subscription.groups.get_mut(group);
+        if let Some(setting) = held.and_then(|group| group.settings.get_mut(name)) {
             if !failed || decision.by_rule {
                 setting.acted = Some(now);
             }

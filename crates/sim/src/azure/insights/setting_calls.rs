@@ -67,23 +67,21 @@ pub(crate) fn list_settings_of_group(
     request: &ArmRequest,
 ) -> Result<Answer, ArmError> {
     let group = view.subscription.group(request.group())?;
-    let shown = group
-        .settings
-        .values()
-        .map(|setting| setting.render(&view.subscription.id))
-        .collect();
-    Ok(Answer::ok(request.page(view).of(shown)))
+    let settings: Vec<&Setting> = group.settings.values().collect();
+    Ok(Answer::ok(page_of(view, request, settings)))
 }
 
 /// `GET` of the settings of a subscription.
 #[allow(clippy::unnecessary_wraps, reason = "all handlers have one shape")]
 pub(crate) fn list_settings(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
     let groups = view.subscription.groups.values();
-    let shown = groups
-        .flat_map(|group| group.settings.values())
-        .map(|setting| setting.render(&view.subscription.id))
-        .collect();
-    Ok(Answer::ok(request.page(view).of(shown)))
+    let settings: Vec<&Setting> = groups.flat_map(|group| group.settings.values()).collect();
+    Ok(Answer::ok(page_of(view, request, settings)))
+}
+
+fn page_of(view: View<'_>, request: &ArmRequest, settings: Vec<&Setting>) -> Value {
+    let page = request.page(view);
+    page.of(settings, |setting| setting.render(&view.subscription.id))
 }
 
 fn find<'a>(group: &'a crate::azure::state::Group, name: &str) -> Option<&'a Setting> {
@@ -106,13 +104,13 @@ fn strip(document: &mut Value) {
 fn store(site: &mut Site<'_>, request: &ArmRequest, document: Value) -> Result<(), ArmError> {
     check_tags(&document["tags"])?;
     let plan = Plan::of(&document)?;
-    let (setting_key, target) = (key(request.name()), key(&plan.target));
+    let setting_key = key(request.name());
     let group = site.subscription.group(request.group())?;
     let (group_key, group_name): (Name, Name) = (key(request.group()).into(), group.name.clone());
     let taken = site.subscription.groups.iter().any(|(in_group, group)| {
         group.settings.iter().any(|(other, setting)| {
             let another = *in_group != group_key || **other != *setting_key;
-            another && key(&setting.plan.target) == target
+            another && setting.plan.target.eq_ignore_ascii_case(&plan.target)
         })
     });
     if taken {

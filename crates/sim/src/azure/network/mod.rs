@@ -14,19 +14,19 @@ pub(crate) fn list_of_set(view: View<'_>, request: &ArmRequest) -> Result<Answer
     let set = view
         .subscription
         .scale_set(request.group(), request.name())?;
-    let rows = set
+    let rows: Vec<Value> = set
         .instances
         .values()
         .filter_map(|instance| interface(view, set, instance))
         .collect();
-    Ok(Answer::ok(request.page(view).of(rows)))
+    Ok(Answer::ok(request.page(view).of(rows, |row| row)))
 }
 
 /// `GET` of the interfaces of an instance.
 pub(crate) fn list_of_instance(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
     let (set, instance) = super::compute::find(view, request)?;
-    let rows = interface(view, set, instance).into_iter().collect();
-    Ok(Answer::ok(request.page(view).of(rows)))
+    let rows: Vec<Value> = interface(view, set, instance).into_iter().collect();
+    Ok(Answer::ok(request.page(view).of(rows, |row| row)))
 }
 
 /// The interface of an instance; `None` while it has none.

@@ -125,6 +125,14 @@ impl ArmError {
 
     /// The answer a scripted fault stands for.
     pub(crate) fn scripted(effect: &Effect, service: &str, action: &str) -> Self {
+        let mut error = Self::of_effect(effect, service, action);
+        if ["login", "imds"].contains(&service) {
+            error.shape = Shape::OAuth;
+        }
+        error
+    }
+
+    fn of_effect(effect: &Effect, service: &str, action: &str) -> Self {
         match effect {
             Effect::Throttle if service == "compute" => Self::throttled(action, 10),
             Effect::Throttle => Self::subscription_throttled("read", 10),

@@ -25,11 +25,12 @@ pub(crate) fn read_token(token: Option<&str>) -> Result<usize, ArmError> {
 }
 
 impl Page<'_> {
-    /// The page of `items`.
-    pub(crate) fn of(&self, items: Vec<Value>) -> Value {
+    /// The page of `items`; only its own are rendered.
+    pub(crate) fn of<T>(&self, items: Vec<T>, render: impl Fn(T) -> Value) -> Value {
         let total = items.len();
         let end = self.skip.saturating_add(self.size);
-        let value: Vec<Value> = items.into_iter().skip(self.skip).take(self.size).collect();
+        let page = items.into_iter().skip(self.skip).take(self.size);
+        let value: Vec<Value> = page.map(render).collect();
         if end >= total {
             return json!({ "value": value });
         }

@@ -15,12 +15,12 @@ pub(crate) fn list_resources(view: View<'_>, request: &ArmRequest) -> Result<Ans
     let mut shown = Vec::new();
     for group in view.subscription.groups.values() {
         let sets = listed(view, group, view.fabric.timing.index_lag);
-        shown.extend(sets.iter().map(row));
+        shown.extend(sets.into_iter().map(|set| row(&set.render(view))));
         let settings = group.settings.values();
         shown.extend(settings.map(|setting| row(&setting.render(&view.subscription.id))));
     }
     shown.retain(|row| filter.takes(row));
-    Ok(Answer::ok(request.page(view).of(shown)))
+    Ok(Answer::ok(request.page(view).of(shown, |row| row)))
 }
 
 fn row(resource: &Value) -> Value {

@@ -153,7 +153,7 @@ impl State {
                 group,
                 setting,
                 serial,
-            } => self.site(place).autoscale(&group, &setting, serial),
+            } => self.autoscale(place, &group, &setting, serial),
         }
     }
 }

@@ -57,8 +57,6 @@ pub(crate) struct Group {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ghost {
     pub(crate) key: Name,
-    pub(crate) name: Name,
-    pub(crate) location: String,
     pub(crate) rendered: Value,
     pub(crate) gone: Timestamp,
 }
@@ -132,7 +130,21 @@ impl Subscription {
         set.ok_or_else(|| ArmError::not_found(id::SCALE_SETS, name, group))
     }
 
+    /// An autoscale setting by the keys of its group and its own.
+    pub(crate) fn setting(&self, group: &str, name: &str) -> Option<&Setting> {
+        self.groups.get(group)?.settings.get(name)
+    }
+
     /// The scale set an event is about; `None` when it is gone.
+    pub(crate) fn look(&self, set: &SetRef) -> Option<&ScaleSet> {
+        let group = self.groups.get(&set.group)?;
+        group
+            .sets
+            .get(&set.set)
+            .filter(|found| found.serial == set.serial)
+    }
+
+    /// As [`Self::look`], to change it.
     pub(crate) fn at(&mut self, set: &SetRef) -> Option<&mut ScaleSet> {
         let group = self.groups.get_mut(&set.group)?;
         group

@@ -130,15 +130,15 @@ impl World {
         self.change(|state| {
             for place in 0..state.subscriptions.len() {
                 let groups = &state.subscriptions[place].groups;
-                let settings: Vec<_> = groups
+                let settings: Vec<(Name, Name)> = groups
                     .iter()
                     .flat_map(|(group, held)| {
-                        let names = held.settings.iter();
-                        names.map(|(name, setting)| (group.clone(), name.clone(), setting.clone()))
+                        let names = held.settings.keys();
+                        names.map(|name| (group.clone(), name.clone()))
                     })
                     .collect();
-                for (group, name, setting) in settings {
-                    state.site(place).autoscale_now(&group, &name, &setting);
+                for (group, name) in settings {
+                    state.autoscale_now(place, &group, &name);
                 }
             }
         });

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     super::{
         host::{Booted, Machine},
-        payload::{assignment, check_ignition, cloud_config, labels},
+        payload::{assigned, assignment, check_ignition, cloud_config, labels},
     },
     cloud_config::NodeConfig,
     mime,
@@ -109,17 +109,15 @@ impl Outcome {
     }
 }
 
-/// The JSON object a script writes: a line of a here-document, or a quoted argument.
+/// The JSON object a script writes: a line of a here-document, or the value of a variable.
 fn json_in(script: &str) -> Option<String> {
     let is_object =
-        |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
-    let lines = script.lines().map(str::trim);
-    let quoted = script.split('\'').skip(1).step_by(2).map(str::trim);
+        |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+    let lines = script.lines().map(|line| line.trim().to_owned());
     lines
-        .chain(quoted)
+        .chain(assigned(script))
         .filter(|text| text.starts_with('{'))
-        .find(|text| is_object(text))
-        .map(str::to_owned)
+        .find(is_object)
 }
 
 #[cfg(test)]
@@ -156,6 +154,17 @@ mod tests {
         let own =
             "#cloud-config\nwrite_files:\n- path: /etc/kubernetes/azure.json\n  content: '{}'\n";
         assert_eq!(read(own).azure_json.as_deref(), Some("{}"));
+    }
+
+    #[test]
+    fn the_provider_s_file_may_come_from_a_variable() {
+        let hook = "#!/bin/sh\ncloud_provider_config='{\"vnetName\":\"it'\\''s\"}'\n\
+                    provider=/etc/kubernetes/azure.json\n";
+        let mut outcome = Outcome::default();
+        outcome.take_boot_hook(hook).unwrap();
+        assert_eq!(outcome.provider().unwrap()["vnetName"], "it's");
+        let silent = "#!/bin/sh\nprovider=/etc/kubernetes/azure.json\n";
+        assert!(Outcome::default().take_boot_hook(silent).is_err());
     }
 
     #[test]
