@@ -130,12 +130,14 @@ struct Part {
     verbs: &'static [&'static str],
 }
 
-fn verbs(served: &Served) -> [&'static str; 8] {
-    if served.kind.is_custom() {
+fn verbs(served: &Served) -> Vec<&'static str> {
+    let all = if served.kind.is_custom() {
         CUSTOM_VERBS
     } else {
         ALL_VERBS
-    }
+    };
+    let serves = |verb: &&str| *verb != "deletecollection" || served.kind.empties_at_once();
+    all.into_iter().filter(serves).collect()
 }
 
 fn parts(served: &Served) -> Vec<Part> {
@@ -380,7 +382,7 @@ pub(crate) fn openapi(registry: &Registry, group: &str, version: &str) -> Option
             list_kind: &served.kind.list_kind,
             plural: &served.kind.plural,
             namespaced: served.kind.namespaced,
-            verbs: ALL_VERBS.to_vec(),
+            verbs: verbs(served),
             subresources: parts.iter().map(|part| part.name).collect(),
             custom: served.version().published.as_deref(),
         })

@@ -62,8 +62,8 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
             }
         }
         Behaviour::PodDisruptionBudget => drop_field(object, "status"),
+        Behaviour::Plain => begin_status(kind, object),
         Behaviour::Custom
-        | Behaviour::Plain
         | Behaviour::ConfigMap
         | Behaviour::Event
         | Behaviour::Lease
@@ -251,6 +251,18 @@ fn immutable(object: &Value, old: &Value, fields: &[&str]) -> Option<Cause> {
         .iter()
         .find(|field| object.get(**field) != old.get(**field))?;
     Some(Cause::forbidden(changed, why))
+}
+
+/// What is known of a volume before anybody looks at it.
+fn begin_status(kind: &Kind, object: &mut Value) {
+    let status = match kind.kind.as_str() {
+        "PersistentVolume" | "PersistentVolumeClaim" => json!({"phase": "Pending"}),
+        "VolumeAttachment" => json!({"attached": false}),
+        _ => return,
+    };
+    if object.get("status").is_none() {
+        object["status"] = status;
+    }
 }
 
 fn drop_field(object: &mut Value, field: &str) {

@@ -225,7 +225,9 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Update, _) => update::update(call).await,
         (Verb::Patch, _) => patch::patch(call).await,
         (Verb::Delete, "") => delete::delete(call).await,
-        (Verb::DeleteCollection, "") => delete::delete_collection(call).await,
+        (Verb::DeleteCollection, "") if call.served.kind.empties_at_once() => {
+            delete::delete_collection(call).await
+        }
         _ => Err(unsupported(call, verb)),
     }
 }

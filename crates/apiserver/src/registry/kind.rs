@@ -108,13 +108,21 @@ impl Served {
 impl Kind {
     /// Whether the kind has a controller-visible desired state whose changes are counted.
     pub(crate) fn counts_generations(&self) -> bool {
-        matches!(
-            self.behaviour,
-            Behaviour::Custom
-                | Behaviour::Pod
-                | Behaviour::CustomResourceDefinition
-                | Behaviour::PodDisruptionBudget
-        )
+        let counted = [
+            "DaemonSet",
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+        ];
+        let is_counted =
+            self.behaviour == Behaviour::Plain && counted.contains(&self.kind.as_str());
+        is_counted
+            || matches!(
+                self.behaviour,
+                Behaviour::Custom
+                    | Behaviour::Pod
+                    | Behaviour::CustomResourceDefinition
+                    | Behaviour::PodDisruptionBudget
+            )
     }
 
     /// Whether an update without a resource version replaces whatever is there.
@@ -127,6 +135,11 @@ impl Kind {
 
     pub(crate) fn is_custom(&self) -> bool {
         self.behaviour == Behaviour::Custom
+    }
+
+    /// Whether one request can delete all objects; namespaces end one by one.
+    pub(crate) fn empties_at_once(&self) -> bool {
+        self.behaviour != Behaviour::Namespace
     }
 
     /// Whether a delete is answered with the deleted object instead of a `Status`.

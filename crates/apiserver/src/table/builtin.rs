@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::builtin_cells as cells;
 use super::columns::Column;
+use super::{builtin_cells as cells, pod_cells, volume_cells as volumes};
 
 type Cell = fn(&Value, Timestamp) -> Value;
 
@@ -33,6 +33,9 @@ pub fn builtin_columns(group: &str, kind: &str) -> Vec<Column> {
         ("", "Node") => node_columns(),
         ("", "Pod") => pod_columns(),
         ("", "Service") => service_columns(),
+        ("", "PersistentVolume") => volume_columns(),
+        ("", "PersistentVolumeClaim") => claim_columns(),
+        ("storage.k8s.io", "VolumeAttachment") => attachment_columns(),
         ("", _) => core_columns(kind),
         ("apps", _) => workload_columns(kind),
         ("rbac.authorization.k8s.io", _) => rbac_columns(kind),
@@ -100,16 +103,71 @@ fn node_columns() -> Vec<Column> {
 
 fn pod_columns() -> Vec<Column> {
     vec![
-        text("Ready", |o, _| cells::pod_ready(o)),
-        text("Status", |o, _| cells::pod_status(o)),
-        text("Restarts", cells::pod_restarts),
+        text("Ready", |o, _| pod_cells::ready(o)),
+        text("Status", |o, _| pod_cells::status(o)),
+        text("Restarts", pod_cells::restarts),
         Column::age(),
         wide("IP", |o, _| cells::or_none(o, "/status/podIP")),
         wide("Node", |o, _| cells::or_none(o, "/spec/nodeName")),
         wide("Nominated Node", |o, _| {
             cells::or_none(o, "/status/nominatedNodeName")
         }),
-        wide("Readiness Gates", |o, _| cells::readiness_gates(o)),
+        wide("Readiness Gates", |o, _| pod_cells::readiness_gates(o)),
+    ]
+}
+
+/// The class and mode of a volume or a claim, around its age.
+fn volume_mode() -> Column {
+    wide("VolumeMode", |o, _| {
+        volumes::or_unset(o, "/spec/volumeMode")
+    })
+}
+
+fn attributes_class() -> Column {
+    text("VolumeAttributesClass", |o, _| {
+        volumes::or_unset(o, "/spec/volumeAttributesClassName")
+    })
+}
+
+fn volume_columns() -> Vec<Column> {
+    vec![
+        text("Capacity", |o, _| cells::at(o, "/spec/capacity/storage")),
+        text("Access Modes", |o, _| volumes::access_modes(o)),
+        text("Reclaim Policy", |o, _| {
+            cells::at(o, "/spec/persistentVolumeReclaimPolicy")
+        }),
+        text("Status", |o, _| volumes::phase(o)),
+        text("Claim", |o, _| volumes::claim(o)),
+        text("StorageClass", |o, _| volumes::class(o)),
+        attributes_class(),
+        text("Reason", |o, _| cells::at(o, "/status/reason")),
+        Column::age(),
+        volume_mode(),
+    ]
+}
+
+fn claim_columns() -> Vec<Column> {
+    vec![
+        text("Status", |o, _| volumes::phase(o)),
+        text("Volume", |o, _| cells::at(o, "/spec/volumeName")),
+        text("Capacity", |o, _| volumes::claimed_capacity(o)),
+        text("Access Modes", |o, _| volumes::claimed_modes(o)),
+        text("StorageClass", |o, _| volumes::class(o)),
+        attributes_class(),
+        Column::age(),
+        volume_mode(),
+    ]
+}
+
+fn attachment_columns() -> Vec<Column> {
+    vec![
+        text("Attacher", |o, _| cells::at(o, "/spec/attacher")),
+        text("PV", |o, _| {
+            cells::at(o, "/spec/source/persistentVolumeName")
+        }),
+        text("Node", |o, _| cells::at(o, "/spec/nodeName")),
+        text("Attached", |o, _| volumes::attached(o)),
+        Column::age(),
     ]
 }
 

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 use super::age;
 
-const NONE: &str = "<none>";
+pub(super) const NONE: &str = "<none>";
 
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object
         .pointer(pointer)
         .and_then(Value::as_array)
@@ -145,88 +145,6 @@ pub(super) fn node_address(node: &Value, kind: &str) -> Value {
             .unwrap_or_default(),
         NONE,
     )
-}
-
-/// `READY/ALL` containers.
-pub(super) fn pod_ready(pod: &Value) -> Value {
-    let statuses = list(pod, "/status/containerStatuses");
-    let ready = statuses
-        .iter()
-        .filter(|s| s.get("ready") == Some(&json!(true)))
-        .count();
-    json!(format!("{ready}/{}", list(pod, "/spec/containers").len()))
-}
-
-/// The phase, or the reason why containers don't run.
-pub(super) fn pod_status(pod: &Value) -> Value {
-    let mut out = match text(pod, "/status/reason") {
-        "" => text(pod, "/status/phase").to_owned(),
-        reason => reason.to_owned(),
-    };
-    let waiting = list(pod, "/status/containerStatuses")
-        .iter()
-        .rev()
-        .find_map(|status| {
-            let reason = first(
-                status,
-                &["/state/waiting/reason", "/state/terminated/reason"],
-            );
-            reason
-                .as_str()
-                .filter(|reason| !reason.is_empty())
-                .map(str::to_owned)
-        });
-    if let Some(reason) = waiting {
-        out = reason;
-    }
-    if pod
-        .pointer("/metadata/deletionTimestamp")
-        .is_some_and(|time| !time.is_null())
-    {
-        let lost = text(pod, "/status/reason") == "NodeLost";
-        (if lost { "Unknown" } else { "Terminating" }).clone_into(&mut out);
-    }
-    json!(out)
-}
-
-/// How often containers were started again, and when last.
-pub(super) fn pod_restarts(pod: &Value, now: Timestamp) -> Value {
-    let statuses = list(pod, "/status/containerStatuses");
-    let count: i64 = statuses
-        .iter()
-        .filter_map(|s| s.pointer("/restartCount").and_then(Value::as_i64))
-        .sum();
-    let last = statuses
-        .iter()
-        .map(|status| text(status, "/lastState/terminated/finishedAt"))
-        .filter(|time| !time.is_empty())
-        .max();
-    match last {
-        Some(time) if count > 0 => {
-            json!(format!("{count} ({} ago)", age::since(Some(time), now)))
-        }
-        _ => json!(count.to_string()),
-    }
-}
-
-/// `TRUE/ALL` readiness gates.
-pub(super) fn readiness_gates(pod: &Value) -> Value {
-    let gates = list(pod, "/spec/readinessGates");
-    if gates.is_empty() {
-        return json!(NONE);
-    }
-    let conditions = list(pod, "/status/conditions");
-    let holds = |gate: &&Value| {
-        conditions.iter().any(|condition| {
-            text(condition, "/type") == text(gate, "/conditionType")
-                && text(condition, "/status") == "True"
-        })
-    };
-    json!(format!(
-        "{}/{}",
-        gates.iter().filter(holds).count(),
-        gates.len()
-    ))
 }
 
 /// The addresses at which a service is reached from outside.

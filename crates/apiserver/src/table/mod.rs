@@ -9,6 +9,8 @@ mod builtin;
 mod builtin_cells;
 mod columns;
 pub mod json_path;
+mod pod_cells;
+mod volume_cells;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

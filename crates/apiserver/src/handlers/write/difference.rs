@@ -71,7 +71,8 @@ pub(super) fn only_subresource(
 /// Whether something changed that counts as a new generation.
 pub(super) fn differs(kind: &Kind, old: &Value, new: &Value, has_status: bool) -> bool {
     if !kind.is_custom() {
-        return old.get("spec") != new.get("spec");
+        let changed = |field: &str| old.get(field) != new.get(field);
+        return changed("spec") || changed("webhooks");
     }
     let counted = |object: &Value| {
         let map = object.as_object().into_iter().flatten();
