@@ -115,21 +115,6 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 let path = format!("metadata.annotations[{ACCOUNT_NAME}]");
                 causes.push(Cause::required(&path, ""));
             }
-            for (key, value) in object
-                .get("data")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-            {
-                let decodes = value
-                    .as_str()
-                    .is_some_and(|text| STANDARD.decode(text).is_ok());
-                if !decodes {
-                    let path = format!("data[{key}]");
-                    let message = "Invalid value: \"<redacted>\": must be base64 encoded";
-                    causes.push(Cause::new("FieldValueInvalid", &path, message));
-                }
-            }
             if let Some(old) = old
                 && text(old, &["type"]) != text(object, &["type"])
             {

@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::{Map, Value};
 
+use super::decoding;
 use super::structural::{Additional, Checks, JsonType, Node, NodeRef, Structural};
 
 pub use kinds::KINDS;
@@ -162,7 +163,10 @@ fn node(schema: &Value, cells: &BTreeMap<String, Arc<OnceLock<Node>>>) -> Node {
         default: schema.get("default").cloned(),
         items: schema.get("items").map(child),
         checks: Checks {
-            format: text("format").map(str::to_owned),
+            format: text("format").map(|format| match format {
+                "byte" => decoding::BASE64.to_owned(),
+                other => other.to_owned(),
+            }),
             ..Checks::default()
         },
         list_type: topology::list_type(schema),
