@@ -1,6 +1,8 @@
 //! The key that ServiceAccount tokens are signed with: ES256, by ring.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,7 +27,13 @@ pub(crate) struct TokenKey {
     /// The public key as an uncompressed point.
     point: Vec<u8>,
     id: String,
+    /// Claims of tokens whose signature was found good, by digest of the token: checking one
+    /// costs more than most requests.
+    opened: Mutex<HashMap<[u8; 32], Arc<Value>>>,
 }
+
+/// Tokens that are remembered; at the next one all are forgotten.
+const REMEMBERED: usize = 1_024;
 
 impl std::fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -49,6 +57,7 @@ impl TokenKey {
             public: DecodingKey::from_ec_der(&point),
             id: URL_SAFE_NO_PAD.encode(Sha256::digest(&point)),
             point,
+            opened: Mutex::default(),
         })
     }
 
@@ -62,7 +71,22 @@ impl TokenKey {
 
     /// The claims of a token that this key signed. Times and audiences are the caller's to check,
     /// for they need the server's clock.
-    pub(super) fn open(&self, token: &str) -> Option<Value> {
+    pub(super) fn open(&self, token: &str) -> Option<Arc<Value>> {
+        let digest: [u8; 32] = Sha256::digest(token).into();
+        let opened = || self.opened.lock().expect("no holder of this lock panics");
+        if let Some(known) = opened().get(&digest) {
+            return Some(known.clone());
+        }
+        let claims = Arc::new(self.checked(token)?);
+        let mut opened = opened();
+        if opened.len() >= REMEMBERED {
+            opened.clear();
+        }
+        opened.insert(digest, claims.clone());
+        Some(claims)
+    }
+
+    fn checked(&self, token: &str) -> Option<Value> {
         let mut validation = Validation::new(Algorithm::ES256);
         validation.required_spec_claims.clear();
         validation.validate_exp = false;
