@@ -6,14 +6,17 @@ use std::sync::{Arc, RwLock, Weak};
 use futures::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::access::{CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, Caller, Followed, bootstrap};
+use crate::admission::{Hooks, MUTATING_SHELF, VALIDATING_SHELF};
 use crate::clock::{Clock, stamp};
 use crate::ids::Ids;
 use crate::journal::Journal;
 use crate::registry::{CRD_SHELF, Kind, NAMESPACE_SHELF, Registry};
 use crate::server::Authority;
 use crate::store::{CommitError, Expect, Key, Record, Space, StoreWriter};
+use crate::webhook::Webhooks;
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -29,6 +32,10 @@ struct Inner {
     space: Arc<Space>,
     writer: Arc<StoreWriter>,
     registry: RwLock<Arc<Registry>>,
+    /// Counts the changes of the registry.
+    kinds: watch::Sender<u64>,
+    hooks: RwLock<Arc<Hooks>>,
+    webhooks: Arc<Webhooks>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
     authority: Arc<Authority>,
@@ -65,6 +72,7 @@ impl Instance {
         clock: Arc<dyn Clock>,
         ids: Arc<Ids>,
         authority: Arc<Authority>,
+        webhooks: Arc<Webhooks>,
     ) -> Self {
         let instance = Self {
             inner: Arc::new(Inner {
@@ -74,6 +82,9 @@ impl Instance {
                 space,
                 writer,
                 registry: RwLock::new(Arc::new(Registry::default())),
+                kinds: watch::Sender::new(0),
+                hooks: RwLock::default(),
+                webhooks,
                 clock,
                 ids,
                 authority,
@@ -81,6 +92,7 @@ impl Instance {
             }),
         };
         instance.reload_registry();
+        instance.reload_hooks();
         instance
     }
 
@@ -213,6 +225,41 @@ impl Instance {
             .expect("no holder of this lock panics");
         let stored = self.inner.space.list(CRD_SHELF, None).records;
         *registry = Arc::new(Registry::new(&registry, &stored));
+        drop(registry);
+        self.inner.kinds.send_modify(|changes| *changes += 1);
+    }
+
+    /// Wakes at each change of the registry from now on.
+    pub(crate) fn kinds_changed(&self) -> watch::Receiver<u64> {
+        self.inner.kinds.subscribe()
+    }
+
+    /// The admission webhooks.
+    pub(crate) fn hooks(&self) -> Arc<Hooks> {
+        self.inner
+            .hooks
+            .read()
+            .expect("no holder of this lock panics")
+            .clone()
+    }
+
+    /// Reads the configurations of webhooks again.
+    fn reload_hooks(&self) {
+        let mut hooks = self
+            .inner
+            .hooks
+            .write()
+            .expect("no holder of this lock panics");
+        let stored = |shelf| self.inner.space.list(shelf, None).records;
+        *hooks = Arc::new(Hooks::new(
+            &stored(MUTATING_SHELF),
+            &stored(VALIDATING_SHELF),
+        ));
+    }
+
+    /// The client that calls webhooks.
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.inner.webhooks
     }
 
     pub(crate) fn space(&self) -> &Arc<Space> {
@@ -262,7 +309,8 @@ impl Instance {
         self.inner.writer.latest(&self.inner.space, key)
     }
 
-    /// Commits one change; a change of a definition takes effect before this returns.
+    /// Commits one change; a change of a definition, or of a configuration of webhooks, takes
+    /// effect before this returns.
     pub(crate) async fn commit(
         &self,
         key: &Key,
@@ -277,8 +325,10 @@ impl Instance {
             .writer
             .commit(&self.inner.space, key, expect, object)
             .await?;
-        if &*key.shelf == CRD_SHELF {
-            self.reload_registry();
+        match &*key.shelf {
+            CRD_SHELF => self.reload_registry(),
+            MUTATING_SHELF | VALIDATING_SHELF => self.reload_hooks(),
+            _ => {}
         }
         Ok(record)
     }

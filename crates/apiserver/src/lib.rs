@@ -23,9 +23,10 @@
 //! `lifecycle` follows with what owner references and finalizers ask for.
 
 mod access;
+mod admission;
 pub mod apply;
 mod clock;
-mod convert;
+mod conversion;
 mod discovery;
 mod disruption;
 mod handlers;
@@ -47,6 +48,7 @@ mod status_error;
 mod store;
 mod strategy;
 pub mod table;
+mod webhook;
 
 pub use access::Caller;
 pub use clock::{Clock, SystemClock, TokioClock};
@@ -56,3 +58,4 @@ pub use server::{
     ApiServer, BuildError, Builder, CredentialError, RemoveError, ServeError, Serving,
 };
 pub use store::StoreError;
+pub use webhook::ServiceResolver;

@@ -40,6 +40,16 @@ fn lower(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
+/// What Kubernetes says of a text that is no DNS-1035 label.
+pub(crate) const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric \
+     characters or '-', start with an alphabetic character, and end with an alphanumeric character \
+     (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+/// Whether a text is a DNS-1035 label.
+pub(crate) fn is_label_1035(text: &str) -> bool {
+    is_label(text) && text.len() <= 63 && text.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
 fn is_label(text: &str) -> bool {
     is_word(text, |b| b == b'-', lower)
 }
@@ -58,18 +68,6 @@ pub(crate) fn label_problem(text: &str) -> Option<String> {
         return Some("must be no more than 63 characters".into());
     }
     (!is_label(text)).then(|| LABEL.into())
-}
-
-/// Why a text is no RFC 1035 label, which must start with a letter; nothing is said of an empty one.
-pub(crate) fn dns_word_problem(text: &str) -> Option<&'static str> {
-    const WORD: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or \
-        '-', start with an alphabetic character, and end with an alphanumeric character (e.g. \
-        'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-    if text.len() > 63 {
-        return Some("must be no more than 63 characters");
-    }
-    let starts = text.starts_with(|letter: char| letter.is_ascii_lowercase());
-    (!text.is_empty() && (!starts || !is_label(text))).then_some(WORD)
 }
 
 /// Names that may hold anything a path segment can.

@@ -1,5 +1,6 @@
 //! Every refusal, in Kubernetes' own words: the `Status` object that clients turn into messages.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use crate::schema::FieldError;
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u16,
-    pub(crate) reason: &'static str,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) details: Map<String, Value>,
     /// Whether the details are told although they are empty.
@@ -137,10 +138,14 @@ pub(crate) fn qualified(group: &str, resource: &str) -> String {
 }
 
 impl Failure {
-    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        code: u16,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: Map::new(),
             bare: false,
@@ -316,6 +321,12 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").bare()
     }
 
+    /// Nothing is made of a kind that is about to go.
+    pub(crate) fn ending(kind: &Kind) -> Self {
+        let message = "create not allowed while custom resource definition is terminating";
+        Self::new(405, "MethodNotAllowed", message).about(&kind.group, &kind.plural, "")
+    }
+
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -351,11 +362,12 @@ impl Failure {
     }
 
     pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
-        Self::new(
-            500,
-            "InternalError",
-            format!("Internal error occurred: {message}"),
-        )
+        let message = message.to_string();
+        let text = format!("Internal error occurred: {message}");
+        let mut failure = Self::new(500, "InternalError", text);
+        let causes = json!([{"message": message}]);
+        failure.details.insert("causes".into(), causes);
+        failure
     }
 
     /// The `Status` object.
@@ -365,7 +377,7 @@ impl Failure {
             "message": self.message, "code": self.code,
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = self.reason.as_ref().into();
         }
         if !self.details.is_empty() || self.bare {
             status["details"] = Value::Object(self.details.clone());

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::escalation::Granting;
 use crate::access::objects;
+use crate::admission;
 use crate::object::{at, child_mut, meta_mut, name, text};
 use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
@@ -63,6 +64,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
         }
         Behaviour::PodDisruptionBudget => drop_field(object, "status"),
         Behaviour::Plain => begin_status(kind, object),
+        Behaviour::WebhookConfiguration => admission::complete(kind, object),
         Behaviour::Custom
         | Behaviour::ConfigMap
         | Behaviour::Event
@@ -93,6 +95,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
         }
         Behaviour::Pod => prepare_pod(object),
         Behaviour::CustomResourceDefinition => Definition::default(object),
+        Behaviour::WebhookConfiguration => admission::complete(kind, object),
         Behaviour::CertificateSigningRequest => {
             if let Some(spec) = old.get("spec") {
                 object["spec"] = spec.clone();
@@ -133,6 +136,7 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
         Behaviour::CertificateSigningRequest if old.is_none() => {
             causes.extend(signing_request::validate(object));
         }
+        Behaviour::WebhookConfiguration => causes.extend(admission::validate(kind, object)),
         Behaviour::Lease => {
             for (field, least, why) in [
                 ("leaseDurationSeconds", 1, "must be greater than 0"),

@@ -198,15 +198,11 @@ fn read_entry(entry: &Value) -> Result<(Manager, Owned), String> {
     let operation = match text("operation").as_str() {
         "Apply" => Operation::Apply,
         "Update" => Operation::Update,
-        other => {
-            return Err(format!(
-                "invalid operation {other:?}: must be Apply or Update"
-            ));
-        }
+        _ => return Err("operation must be `Apply` or `Update`".to_owned()),
     };
     match text("fieldsType").as_str() {
         "FieldsV1" => {}
-        other => return Err(format!("invalid fieldsType {other:?}: must be FieldsV1")),
+        _ => return Err("fieldsType must be `FieldsV1`".to_owned()),
     }
     let fields = match entry.get("fieldsV1") {
         Some(Value::Null) | None => FieldSet::default(),

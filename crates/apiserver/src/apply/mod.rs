@@ -149,6 +149,11 @@ pub fn track_update(
     managed.write(new);
 }
 
+/// What is wrong with the managed fields of an object.
+pub(crate) fn problem_of_fields(object: &Value) -> Option<String> {
+    Managed::read(Some(object)).err()
+}
+
 fn check_config(config: &Value, schema: &Structural) -> Result<(), ApplyError> {
     if !config.is_object() {
         let message = "the applied configuration must be an object".to_owned();

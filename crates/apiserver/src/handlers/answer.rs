@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::call::Call;
-use crate::convert;
+use crate::conversion;
 use crate::request::accept::{Discovery, Form, Wish};
 use crate::request::body::Decoded;
 use crate::status_error::{Failure, Outcome};
@@ -91,17 +91,17 @@ pub(crate) fn object(call: &Call, status: u16, record: &Record) -> Response<Body
         Form::Object if !call.wish.yaml => bytes(
             status,
             "application/json",
-            convert::text(record, &call.served),
+            conversion::text(record, &call.served),
         ),
-        Form::Object => value(status, &convert::value(record, &call.served), call.wish),
+        Form::Object => value(status, &conversion::value(record, &call.served), call.wish),
         Form::Table => {
-            let object = convert::value(record, &call.served);
+            let object = conversion::value(record, &call.served);
             let revision = record.revision.to_string();
             value(status, &table(call, &[object], &revision), call.wish)
         }
         Form::Metadata => value(
             status,
-            &metadata(&convert::value(record, &call.served), call.wish.version),
+            &metadata(&conversion::value(record, &call.served), call.wish.version),
             call.wish,
         ),
     }
@@ -190,7 +190,7 @@ pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>])
     let values = || -> Vec<Value> {
         records
             .iter()
-            .map(|record| convert::value(record.as_ref(), &call.served))
+            .map(|record| conversion::value(record.as_ref(), &call.served))
             .collect()
     };
     match call.wish.form {
@@ -242,7 +242,7 @@ fn list_text(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Ve
         if index > 0 {
             text.push(b',');
         }
-        text.extend_from_slice(&convert::text(record.as_ref(), &call.served));
+        text.extend_from_slice(&conversion::text(record.as_ref(), &call.served));
     }
     text.extend_from_slice(b"]}");
     text

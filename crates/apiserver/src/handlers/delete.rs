@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::answer::{self, ListMeta};
 use super::call::Call;
 use super::list::Filter;
-use super::write::{Writing, is_gone};
+use super::write::{Told, Writing, is_gone};
 use crate::clock::stamp;
-use crate::convert;
+use crate::conversion;
 use crate::object::{self, meta_mut};
-use crate::registry::Behaviour;
+use crate::registry::{Behaviour, set_condition};
 use crate::request::body;
 use crate::request::go_json::type_name;
 use crate::request::options::{Options, Preconditions};
@@ -65,6 +65,10 @@ pub(crate) async fn delete(call: &Call) -> Outcome<Response<Body>> {
     let warn = |text| call.warn(text);
     let writing = Writing {
         dry_run: options.dry_run,
+        told: Some(Told {
+            options: options.as_told_of_delete(&preconditions),
+            of_collection: false,
+        }),
         ..Writing::of(call, &warn)
     };
     match begin(&writing, &call.key(), propagation, &preconditions).await? {
@@ -134,25 +138,33 @@ pub(crate) async fn begin(
         let live = live.ok_or_else(|| Failure::not_found(kind, &key.name))?;
         let old = live.value();
         check_preconditions(writing, key, &old, preconditions)?;
+        let (instance, served) = (writing.instance, &writing.served);
+        let shown = conversion::record(instance, served, live.clone()).await?;
+        writing
+            .admit_delete(&conversion::value(&shown, served))
+            .await?;
         let new = marked(writing, &old, propagation);
         let outcome = if is_gone(kind.behaviour, &new) {
-            writing.remove(key, live.revision).await.map(Deleted::Gone)
+            let removed = writing.remove(key, live.revision).await?;
+            removed.map(Deleted::Gone)
         } else if new == old {
             writing
                 .instance
                 .settled()
                 .await
                 .map_err(Failure::internal)?;
-            return Ok(Deleted::Waiting(live));
+            return Ok(Deleted::Waiting(shown));
         } else if writing.dry_run {
-            return Ok(Deleted::Waiting(live));
+            return Ok(Deleted::Waiting(shown));
         } else {
             let expect = Expect::Revision(live.revision);
-            writing
-                .instance
-                .commit(key, expect, Some(new))
-                .await
-                .map(Deleted::Waiting)
+            let marked = writing.instance.commit(key, expect, Some(new)).await;
+            match marked {
+                Ok(record) => Ok(Deleted::Waiting(
+                    conversion::record(instance, served, record).await?,
+                )),
+                Err(error) => Err(error),
+            }
         };
         match outcome {
             Ok(deleted) => return Ok(deleted),
@@ -238,6 +250,18 @@ fn marked(writing: &Writing<'_>, old: &Value, propagation: Option<Propagation>) 
         if behaviour == Behaviour::Namespace {
             new["status"]["phase"] = "Terminating".into();
         }
+        if behaviour == Behaviour::CustomResourceDefinition {
+            let conditions = object::child_mut(&mut new, "status").entry("conditions");
+            let message = "CustomResourceDefinition marked for deletion; CustomResource deletion \
+                           will be issued soon";
+            set_condition(
+                conditions.or_insert_with(|| json!([])),
+                json!({
+                    "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+                    "message": message, "lastTransitionTime": stamp(writing.instance.now()),
+                }),
+            );
+        }
     }
     new
 }
@@ -255,11 +279,16 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
     let warn = |text| call.warn(text);
     let writing = Writing {
         dry_run: options.dry_run,
+        told: Some(Told {
+            options: options.as_told_of_delete(&Preconditions::default()),
+            of_collection: true,
+        }),
         ..Writing::of(call, &warn)
     };
     // The answer shows what was there.
     let mut items = Vec::new();
-    for ((namespace, name), record) in &snapshot.records {
+    let found = filter.in_sight(call, snapshot.records).await?;
+    for ((namespace, name), record) in &found {
         if !filter.accepts(namespace, name, record) {
             continue;
         }
@@ -285,8 +314,8 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
 
 /// Evicts a pod: a delete that disruption budgets can refuse.
 pub(crate) async fn evict(call: &Call) -> Outcome<Response<Body>> {
-    let eviction = body::object(&call.media_type, &call.body)?;
-    let pod = convert::value(&*call.current()?, &call.served);
+    let eviction = admitted(call, body::object(&call.media_type, &call.body)?).await?;
+    let pod = conversion::value(&*call.current()?, &call.served);
     let mut options = call.options.clone();
     let body = eviction
         .get("deleteOptions")
@@ -304,9 +333,27 @@ pub(crate) async fn evict(call: &Call) -> Outcome<Response<Body>> {
     let warn = |text| call.warn(text);
     let writing = Writing {
         dry_run: options.dry_run,
+        // The eviction was admitted; the delete behind it is no request of its own.
+        told: None,
         ..Writing::of(call, &warn)
     };
     begin(&writing, &call.key(), propagation, &preconditions).await?;
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
     Ok(answer::value(201, &status, call.wish))
+}
+
+/// The eviction as webhooks leave it.
+async fn admitted(call: &Call, mut eviction: Value) -> Outcome<Value> {
+    let namespace = call.target.namespace.as_deref().unwrap_or_default();
+    for (field, value) in [("apiVersion", "policy/v1"), ("kind", "Eviction")] {
+        if object::text(&eviction, &[field]).is_empty() {
+            eviction[field] = value.into();
+        }
+    }
+    let meta = meta_mut(&mut eviction);
+    meta.entry("name").or_insert_with(|| call.name().into());
+    meta.entry("namespace").or_insert_with(|| namespace.into());
+    let warn = |text| call.warn(text);
+    let writing = Writing::of(call, &warn);
+    writing.admit_unstored(namespace, eviction).await
 }

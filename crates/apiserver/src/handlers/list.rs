@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, ListMeta};
 use super::call::Call;
-use crate::convert;
+use crate::conversion;
 use crate::object::text;
 use crate::registry::Served;
 use crate::request::fields::FieldSelector;
@@ -18,7 +18,7 @@ use crate::request::go_json::syntax_problem;
 use crate::request::options::Options;
 use crate::request::selector::LabelSelector;
 use crate::status_error::{Cause, Failure, Outcome};
-use crate::store::{Record, Snapshot};
+use crate::store::{Place, Record, Snapshot};
 
 /// The option that says how a list's resource version is meant.
 const MATCH: &str = "resourceVersionMatch";
@@ -48,6 +48,25 @@ impl Filter {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Goes on with the kind as it is now.
+    pub(crate) fn serve(&mut self, served: &Served) {
+        self.served = served.clone();
+    }
+
+    /// Records as the filter must see them: it may look into fields that conversion moves.
+    pub(crate) async fn in_sight(
+        &self,
+        call: &Call,
+        records: Vec<(Place, Arc<Record>)>,
+    ) -> Outcome<Vec<(Place, Arc<Record>)>> {
+        if !self.fields.needs_object() {
+            return Ok(records);
+        }
+        let (places, records): (Vec<Place>, Vec<Arc<Record>>) = records.into_iter().unzip();
+        let records = conversion::records(&call.instance, &self.served, records).await?;
+        Ok(places.into_iter().zip(records).collect())
+    }
+
     /// Whether one object is meant.
     pub(crate) fn accepts(&self, namespace: &str, name: &str, record: &Record) -> bool {
         self.namespace
@@ -58,7 +77,7 @@ impl Filter {
             && (!self.fields.needs_object()
                 || self
                     .fields
-                    .matches_object(&convert::value(record, &self.served)))
+                    .matches_object(&conversion::value(record, &self.served)))
     }
 }
 
@@ -103,14 +122,15 @@ impl Continue {
 }
 
 /// Answers with the collection, or a page of it.
-pub(crate) fn list(call: &Call) -> Outcome<Response<Body>> {
+pub(crate) async fn list(call: &Call) -> Outcome<Response<Body>> {
     check_list(&call.options)?;
     let filter = Filter::of(call)?;
     let from = match call.options.continue_token.as_str() {
         "" => None,
         token => Some(Continue::decode(token)?),
     };
-    let snapshot = snapshot(call, from.as_ref())?;
+    let mut snapshot = snapshot(call, from.as_ref())?;
+    snapshot.records = filter.in_sight(call, snapshot.records).await?;
     let after = |namespace: &str, name: &str| match &from {
         Some(from) => (namespace, name) > (from.namespace.as_str(), from.name.as_str()),
         None => true,
@@ -138,6 +158,7 @@ pub(crate) fn list(call: &Call) -> Outcome<Response<Body>> {
             }
         }
     }
+    let page = conversion::records(&call.instance, &call.served, page).await?;
     let continue_token = last.filter(|_| more > 0).map(|(namespace, name)| {
         let (namespace, name) = (namespace.clone(), name.clone());
         Continue {

@@ -203,6 +203,7 @@ async fn resource(
             manager,
         });
     }
+    // A refusal carries its warnings, too.
     let response = outcome.unwrap_or_else(|failure| answer::failure(&failure));
     Ok(call.with_warnings(response))
 }
@@ -210,10 +211,10 @@ async fn resource(
 async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
     let subresource = call.target.subresource.as_str();
     match (verb, subresource) {
-        (Verb::Get, "") => get::get(call),
-        (Verb::Get, "status") => get::get(call),
-        (Verb::List, "") => list::list(call),
-        (Verb::Watch, "") => watch::watch(call),
+        (Verb::Get, "") => get::get(call).await,
+        (Verb::Get, "status") => get::get(call).await,
+        (Verb::List, "") => list::list(call).await,
+        (Verb::Watch, "") => watch::watch(call).await,
         (Verb::Create, "") if call.target.name.is_none() || call.served.kind.is_custom() => {
             create::create(call).await
         }
@@ -221,7 +222,7 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Create, "token") => token_request::create(call),
         (Verb::Update, "scale") => scale::update(call).await,
         (Verb::Patch, "scale") => scale::patch(call).await,
-        (Verb::Get, "scale") => scale::get(call),
+        (Verb::Get, "scale") => scale::get(call).await,
         (Verb::Update, _) => update::update(call).await,
         (Verb::Patch, _) => patch::patch(call).await,
         (Verb::Delete, "") => delete::delete(call).await,

@@ -8,7 +8,7 @@ use super::answer;
 use super::call::Call;
 use super::patch::Patch;
 use super::write::Writing;
-use crate::convert;
+use crate::conversion;
 use crate::object::{self, at};
 use crate::registry::ScalePaths;
 use crate::status_error::{Failure, Outcome};
@@ -30,16 +30,32 @@ fn number(object: &Value, path: &[String]) -> Option<i64> {
 
 /// The object's `Scale`.
 fn scale_of(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
+    let Some(replicas) = number(object, &paths.replicas) else {
+        let path = paths.replicas.join(".");
+        return Err(Failure::internal(format!(
+            "the spec replicas field \".{path}\" does not exist"
+        )));
+    };
+    Ok(shape(object, paths, Some(replicas)))
+}
+
+/// The object's `Scale` as webhooks see it: without a number of replicas when it has none.
+pub(crate) fn shown(object: &Value, paths: &ScalePaths) -> Value {
+    shape(object, paths, number(object, &paths.replicas))
+}
+
+/// The object with the number of replicas of a `Scale`.
+pub(crate) fn with_scale(mut object: Value, paths: &ScalePaths, scale: &Value) -> Value {
+    let replicas = at(scale, &["spec", "replicas"]).and_then(Value::as_i64);
+    set(&mut object, &paths.replicas, replicas.unwrap_or(0));
+    object
+}
+
+fn shape(object: &Value, paths: &ScalePaths, replicas: Option<i64>) -> Value {
     let meta = |field: &str| {
         at(object, &["metadata", field])
             .cloned()
             .unwrap_or(Value::Null)
-    };
-    let Some(replicas) = number(object, &paths.replicas) else {
-        let path = paths.replicas.join(".");
-        return Err(Failure::internal(format!(
-            "the spec replicas field {path:?} does not exist"
-        )));
     };
     let selector = paths.selector.as_deref().and_then(|path| {
         path.iter()
@@ -57,20 +73,22 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
     if !object::namespace(object).is_empty() {
         metadata["namespace"] = meta("namespace");
     }
-    Ok(json!({
+    let spec = replicas.map_or_else(|| json!({}), |replicas| json!({"replicas": replicas}));
+    json!({
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
-        "spec": {"replicas": replicas}, "status": status,
-    }))
+        "spec": spec, "status": status,
+    })
 }
 
 fn respond(call: &Call, record: &Record, paths: &ScalePaths) -> Outcome<Response<Body>> {
-    let scale = scale_of(&convert::value(record, &call.served), paths)?;
+    let scale = scale_of(&conversion::value(record, &call.served), paths)?;
     Ok(answer::scale(call, &scale))
 }
 
 /// Answers with the scale of the named object.
-pub(crate) fn get(call: &Call) -> Outcome<Response<Body>> {
-    respond(call, &*call.current()?, &paths(call)?)
+pub(crate) async fn get(call: &Call) -> Outcome<Response<Body>> {
+    let record = conversion::record(&call.instance, &call.served, call.current()?).await?;
+    respond(call, &record, &paths(call)?)
 }
 
 /// Replaces the scale.
@@ -99,6 +117,7 @@ async fn change(
         unconditional: true,
         subresource: "",
         tracked_as: "scale",
+        scale: Some(paths.clone()),
         ..Writing::of(call, &warn)
     };
     let record = writing
@@ -109,10 +128,7 @@ async fn change(
                 scale_of(&object, &paths)
             })?;
             let scale = wish(&before)?;
-            let replicas = at(&scale, &["spec", "replicas"]).and_then(Value::as_i64);
-            let replicas = replicas.unwrap_or(0);
-            let mut object = live.clone();
-            set(&mut object, &paths.replicas, replicas);
+            let mut object = with_scale(live.clone(), &paths, &scale);
             let revision = object::meta_str(&scale, "resourceVersion").to_owned();
             object::meta_mut(&mut object).insert("resourceVersion".into(), revision.into());
             Ok(object)

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::answer;
 use super::call::Call;
 use super::list::{Filter, check_watch, unreadable};
-use crate::convert;
+use crate::conversion;
 use crate::request::accept::{Form, Wish};
 use crate::status_error::{Failure, Outcome};
 use crate::store::{Change, Cursor, Event, Record};
@@ -28,7 +28,7 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 /// Answers with the stream of changes.
-pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
+pub(crate) async fn watch(call: &Call) -> Outcome<Response<Body>> {
     check_watch(&call.options)?;
     let filter = Filter::of(call)?;
     let timeout = call.options.timeout_seconds.filter(|seconds| *seconds > 0);
@@ -36,12 +36,14 @@ pub(crate) fn watch(call: &Call) -> Outcome<Response<Body>> {
         .map_or(DEFAULT_TIMEOUT, Duration::from_secs)
         .min(MAX_TIMEOUT);
     let now = Instant::now();
-    let start = begin(call, &filter)?;
+    let kinds = call.instance.kinds_changed();
+    let start = begin(call, &filter).await?;
     let watcher = Watcher {
         encoder: Encoder::new(call),
         instance: call.instance.clone(),
         shelf: call.served.kind.shelf.clone(),
         filter,
+        kinds,
         cursor: start.cursor,
         ready: start.initial,
         bookmarks: call.options.bookmarks,
@@ -65,7 +67,7 @@ struct Start {
 }
 
 /// Finds where the watch starts, and what it says first.
-fn begin(call: &Call, filter: &Filter) -> Outcome<Start> {
+async fn begin(call: &Call, filter: &Filter) -> Outcome<Start> {
     let (space, shelf) = (call.instance.space(), &call.served.kind.shelf);
     let asked = match call.options.resource_version.as_str() {
         "" => 0,
@@ -77,7 +79,9 @@ fn begin(call: &Call, filter: &Filter) -> Outcome<Start> {
         let namespace = call.target.namespace.as_deref();
         let (snapshot, cursor) = space.list_and_cursor(shelf, namespace);
         let mut encoder = Encoder::new(call);
-        for ((namespace, name), record) in &snapshot.records {
+        let (places, records): (Vec<_>, Vec<_>) = snapshot.records.into_iter().unzip();
+        let records = conversion::records(&call.instance, &call.served, records).await?;
+        for ((namespace, name), record) in places.iter().zip(&records) {
             if filter.accepts(namespace, name, record) {
                 initial.push_back(encoder.event("ADDED", record));
             }
@@ -118,6 +122,8 @@ struct Watcher {
     instance: crate::Instance,
     shelf: Arc<str>,
     filter: Filter,
+    /// Wakes when a definition changes.
+    kinds: tokio::sync::watch::Receiver<u64>,
     cursor: Option<Cursor>,
     ready: VecDeque<Bytes>,
     bookmarks: bool,
@@ -138,7 +144,7 @@ impl Watcher {
                 return None;
             }
             // Read before waiting: the log may already be ahead of the cursor.
-            self.read();
+            self.read().await;
             if self.ready.is_empty() && !self.ended {
                 self.wait().await;
             }
@@ -146,11 +152,18 @@ impl Watcher {
     }
 
     /// Takes over what the log has behind the cursor.
-    fn read(&mut self) {
+    async fn read(&mut self) {
         let Some(cursor) = &mut self.cursor else {
             return;
         };
-        match self.instance.space().events(&self.shelf, cursor) {
+        let read = match self.instance.space().events(&self.shelf, cursor) {
+            Ok((events, revision)) => self
+                .converted(events)
+                .await
+                .map(|events| (events, revision)),
+            Err(expired) => Err(Failure::too_old(self.revision, expired.oldest)),
+        };
+        match read {
             Ok((events, revision)) => {
                 for event in events {
                     if let Some(chunk) = self.encoder.change(&event, &self.filter) {
@@ -159,11 +172,54 @@ impl Watcher {
                 }
                 self.revision = self.revision.max(revision);
             }
-            Err(expired) => {
-                let failure = Failure::too_old(self.revision, expired.oldest);
+            Err(failure) => {
                 self.ready.push_back(error_event(&failure));
                 self.ended = true;
             }
+        }
+    }
+
+    /// Events with their objects at the version of this watch, all in one review.
+    async fn converted(&self, events: Vec<Arc<Event>>) -> Outcome<Vec<Arc<Event>>> {
+        let served = &self.encoder.served;
+        if served.kind.conversion.is_none() || events.is_empty() {
+            return Ok(events);
+        }
+        // Without a selection it does not matter what an object was before.
+        let selects = !self.filter.is_empty();
+        let before = |event: &Event| event.before.clone().filter(|_| selects);
+        let records = events
+            .iter()
+            .flat_map(|event| [Some(event.record.clone()), before(event)])
+            .flatten();
+        let records = conversion::records(&self.instance, served, records.collect()).await?;
+        let mut records = records.into_iter();
+        let turned = events.iter().map(|event| {
+            let record = records.next().unwrap_or_else(|| event.record.clone());
+            let shown = before(event).and_then(|_| records.next());
+            Arc::new(Event {
+                record,
+                before: shown.or_else(|| event.before.clone()),
+                ..Event::clone(event)
+            })
+        });
+        Ok(turned.collect())
+    }
+
+    /// Goes on with the kind as it is now; ends when the version is no longer served.
+    fn follow_kind(&mut self) {
+        let served = &self.encoder.served;
+        let (kind, version) = (&served.kind, &served.version().name);
+        let found = self
+            .instance
+            .registry()
+            .at(&kind.group, version, &kind.plural);
+        match found {
+            Some(found) => {
+                self.filter.serve(&found);
+                self.encoder.served = found;
+            }
+            None => self.ended = true,
         }
     }
 
@@ -180,6 +236,10 @@ impl Watcher {
         tokio::select! {
             biased;
             changed = cursor.wake.changed() => self.ended = changed.is_err(),
+            changed = self.kinds.changed() => match changed {
+                Ok(()) => self.follow_kind(),
+                Err(_) => self.ended = true,
+            },
             () = sleep_until(bookmark.min(self.deadline)) => {
                 let now = Instant::now();
                 if self.bookmarks && now >= self.next_bookmark {
@@ -257,7 +317,7 @@ impl Encoder {
 
     fn event(&mut self, kind: &str, record: &Record) -> Bytes {
         if self.wish.form == Form::Object {
-            let object = convert::text(record, &self.served);
+            let object = conversion::text(record, &self.served);
             let mut text = Vec::with_capacity(object.len() + 32);
             text.extend_from_slice(b"{\"type\":\"");
             text.extend_from_slice(kind.as_bytes());
@@ -266,7 +326,7 @@ impl Encoder {
             text.extend_from_slice(b"}\n");
             return text.into();
         }
-        let object = convert::value(record, &self.served);
+        let object = conversion::value(record, &self.served);
         let shown = if self.wish.form == Form::Table {
             self.table(&object, record.revision)
         } else {

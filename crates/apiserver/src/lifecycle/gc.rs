@@ -20,6 +20,8 @@ pub(super) struct Collector {
     dependents: BTreeMap<String, BTreeSet<String>>,
     /// Objects to look at: dependents whose owners may have gone, owners that wait.
     due: BTreeSet<String>,
+    /// Objects that could not be collected: a webhook may have stopped it.
+    again: BTreeSet<String>,
 }
 
 impl Collector {
@@ -105,8 +107,19 @@ impl Collector {
         while let Some(uid) = self.due.pop_first() {
             if let Err(failure) = self.look(instance, &uid).await {
                 tracing::debug!(error = %failure.message, "an object could not be collected");
+                self.again.insert(uid);
             }
         }
+    }
+
+    /// Whether anything must be tried again.
+    pub(super) fn has_refused(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// What could not be collected is due again.
+    pub(super) fn try_again(&mut self) {
+        self.due.append(&mut self.again);
     }
 
     async fn look(&self, instance: &Instance, uid: &str) -> Result<(), Failure> {

@@ -10,11 +10,15 @@ use crate::request::options::Preconditions;
 use crate::store::{Change, Event, Key};
 
 /// Looks at a change: a namespace that begins to end, or content that has gone from one.
-pub(super) async fn note(instance: &Instance, shelf: &str, event: &Event) {
+///
+/// Returns whether anything must be tried again.
+pub(super) async fn note(instance: &Instance, shelf: &str, event: &Event) -> bool {
     if shelf == NAMESPACE_SHELF && event.change == Change::Updated {
-        settle(instance, &event.name).await;
+        settle(instance, &event.name).await
     } else if event.change == Change::Deleted && !event.namespace.is_empty() {
-        settle(instance, &event.namespace).await;
+        settle(instance, &event.namespace).await
+    } else {
+        false
     }
 }
 
@@ -26,15 +30,16 @@ fn key(name: &str) -> Key {
     }
 }
 
-/// Deletes the content of a namespace that is ending; lets it go when nothing is left.
-pub(super) async fn settle(instance: &Instance, name: &str) {
+/// Deletes the content of a namespace that is ending; lets it go when nothing is left. Returns
+/// whether an object could not be deleted.
+pub(super) async fn settle(instance: &Instance, name: &str) -> bool {
     let Some(namespace) = instance.get(&key(name)).map(|record| record.value()) else {
-        return;
+        return false;
     };
     if !object::is_deleting(&namespace) {
-        return;
+        return false;
     }
-    let mut left = 0;
+    let (mut left, mut refused) = (0, false);
     for shelf in instance.space().shelf_names() {
         let Some(served) = instance.registry().by_shelf(&shelf) else {
             continue;
@@ -56,6 +61,7 @@ pub(super) async fn settle(instance: &Instance, name: &str) {
             let policy = Some(Propagation::Background);
             let outcome = delete_begin(&writing, &key, policy, &Preconditions::default()).await;
             if let Err(failure) = outcome.map_err(|failure| failure.message) {
+                refused = true;
                 tracing::debug!(error = %failure, "an object of an ending namespace stays");
             }
         }
@@ -63,6 +69,7 @@ pub(super) async fn settle(instance: &Instance, name: &str) {
     if left == 0 {
         release(instance, name).await;
     }
+    refused
 }
 
 /// Removes the finalizer that Kubernetes itself holds.

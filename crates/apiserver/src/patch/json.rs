@@ -48,7 +48,8 @@ pub fn json(live: &Value, patch: &Value) -> Result<Value, PatchError> {
                  exceeding the limit {MAX_COPIED_BYTES}"
             )));
         }
-        step(&mut out, operation)?;
+        step(&mut out, operation)?
+            .map_err(|_| PatchError::Unprocessable(UNPROCESSABLE.to_owned()))?;
     }
     Ok(out)
 }
@@ -64,7 +65,24 @@ fn size_of_copy(object: &Value, operation: &Value) -> usize {
     source.map_or(0, |source| source.to_string().len())
 }
 
-fn step(object: &mut Value, operation: &Value) -> Result<(), PatchError> {
+/// Carries out operations that were checked, for callers that are told the reason: either every
+/// operation or none.
+///
+/// # Errors
+/// Which operation doesn't fit the object, in the words of Kubernetes' library.
+pub(crate) fn carry_out(object: &Value, operations: &[Value]) -> Result<Value, String> {
+    let mut out = object.clone();
+    for operation in operations {
+        step(&mut out, operation).map_err(|error| error.to_string())??;
+    }
+    Ok(out)
+}
+
+/// Whether something is an operation at all.
+///
+/// # Errors
+/// [`PatchError::Malformed`] with the reason.
+pub(crate) fn check_operation(operation: &Value) -> Result<PatchOperation, PatchError> {
     let malformed =
         |what: &str| PatchError::Malformed(format!("invalid operation {operation}: {what}"));
     let name = operation
@@ -90,15 +108,52 @@ fn step(object: &mut Value, operation: &Value) -> Result<(), PatchError> {
             "failed to decode 'path': operation, missing path field: missing value",
         ));
     }
-    let parsed: PatchOperation =
-        serde_json::from_value(operation.clone()).map_err(|error| malformed(&error.to_string()))?;
+    serde_json::from_value(operation.clone()).map_err(|error| malformed(&error.to_string()))
+}
+
+/// Carries out one operation; the inner error says why it doesn't fit.
+fn step(object: &mut Value, operation: &Value) -> Result<Result<(), String>, PatchError> {
+    let parsed = check_operation(operation)?;
     // A test for null holds where nothing is, as on a genuine server.
     if let PatchOperation::Test(test) = &parsed
         && test.value.is_null()
         && object.pointer(test.path.as_str()).is_none()
     {
-        return Ok(());
+        return Ok(Ok(()));
     }
-    json_patch::patch(object, &Patch(vec![parsed]))
-        .map_err(|_| PatchError::Unprocessable(UNPROCESSABLE.to_owned()))
+    let why = misfit(&parsed);
+    Ok(json_patch::patch(object, &Patch(vec![parsed])).map_err(|_| why))
+}
+
+/// What the library that Kubernetes uses says of an operation that doesn't fit.
+fn misfit(operation: &PatchOperation) -> String {
+    match operation {
+        PatchOperation::Add(add) => {
+            let path = add.path.as_str();
+            format!("add operation does not apply: doc is missing path: {path:?}: missing value")
+        }
+        PatchOperation::Remove(remove) => {
+            let path = remove.path.as_str();
+            let last = path.rsplit('/').next().unwrap_or_default();
+            format!(
+                "error in remove for path: '{path}': unable to remove nonexistent key: {last}: \
+                 missing value"
+            )
+        }
+        PatchOperation::Replace(replace) => format!(
+            "replace operation does not apply: doc is missing key: {}: missing value",
+            replace.path.as_str()
+        ),
+        PatchOperation::Test(test) => {
+            format!("testing value {} failed: test failed", test.path.as_str())
+        }
+        PatchOperation::Move(from) => {
+            let path = from.from.as_str();
+            format!("error in move for path: '{path}': missing value")
+        }
+        PatchOperation::Copy(from) => {
+            let path = from.from.as_str();
+            format!("error in copy for from: '{path}': missing value")
+        }
+    }
 }

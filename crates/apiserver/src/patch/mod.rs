@@ -11,6 +11,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub use json::json;
+pub(crate) use json::{carry_out, check_operation};
 pub use strategic::strategic;
 
 /// Why a patch wasn't carried out.

@@ -78,6 +78,7 @@ const RBAC: Row = Row {
 const ADMISSION: Row = Row {
     group: "admissionregistration.k8s.io",
     namespaced: false,
+    behaviour: Behaviour::WebhookConfiguration,
     ..PLAIN
 };
 
@@ -295,11 +296,14 @@ fn kind(row: &Row) -> Kind {
             storage: true,
             deprecation: None,
             schema: builtin::schema(row.group, row.version, row.kind).map(Arc::new),
+            since: 0,
             published: None,
             status: row.status,
             scale: None,
             columns: builtin_columns(row.group, row.kind).into(),
             selectable: texts(row.selectable),
         }],
+        conversion: None,
+        ending: false,
     }
 }

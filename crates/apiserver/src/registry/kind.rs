@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::conversion::ConversionHook;
 use crate::schema::Structural;
 use crate::table::Column;
 
@@ -25,6 +26,8 @@ pub(crate) enum Behaviour {
     CustomResourceDefinition,
     CertificateSigningRequest,
     PodDisruptionBudget,
+    /// A configuration of admission webhooks.
+    WebhookConfiguration,
 }
 
 /// Where the scale subresource finds its numbers.
@@ -44,6 +47,8 @@ pub(crate) struct Version {
     /// Text of the `Warning` header when the version is deprecated.
     pub(crate) deprecation: Option<String>,
     pub(crate) schema: Option<Arc<Structural>>,
+    /// Objects up to this revision may have been written under another schema.
+    pub(crate) since: u64,
     /// The schema as published, for OpenAPI documents.
     pub(crate) published: Option<Arc<Value>>,
     pub(crate) status: bool,
@@ -79,6 +84,10 @@ pub(crate) struct Kind {
     /// `apiVersion` of the objects on the shelf.
     pub(crate) stored_as: String,
     pub(crate) versions: Vec<Version>,
+    /// The webhook that converts between versions; without one they differ by name only.
+    pub(crate) conversion: Option<ConversionHook>,
+    /// Whether the definition is being deleted: nothing new is made.
+    pub(crate) ending: bool,
 }
 
 /// A kind at one of its versions.
@@ -108,13 +117,7 @@ impl Served {
 impl Kind {
     /// Whether the kind has a controller-visible desired state whose changes are counted.
     pub(crate) fn counts_generations(&self) -> bool {
-        let counted = [
-            "DaemonSet",
-            "MutatingWebhookConfiguration",
-            "ValidatingWebhookConfiguration",
-        ];
-        let is_counted =
-            self.behaviour == Behaviour::Plain && counted.contains(&self.kind.as_str());
+        let is_counted = self.behaviour == Behaviour::Plain && self.kind == "DaemonSet";
         is_counted
             || matches!(
                 self.behaviour,
@@ -122,6 +125,7 @@ impl Kind {
                     | Behaviour::Pod
                     | Behaviour::CustomResourceDefinition
                     | Behaviour::PodDisruptionBudget
+                    | Behaviour::WebhookConfiguration
             )
     }
 
@@ -129,7 +133,10 @@ impl Kind {
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         !matches!(
             self.behaviour,
-            Behaviour::Custom | Behaviour::Lease | Behaviour::CustomResourceDefinition
+            Behaviour::Custom
+                | Behaviour::Lease
+                | Behaviour::CustomResourceDefinition
+                | Behaviour::WebhookConfiguration
         )
     }
 

@@ -8,7 +8,7 @@ mod crd;
 mod kind;
 
 pub(crate) use crd::{Definition, establish, set_condition};
-pub(crate) use kind::{Behaviour, Kind, ScalePaths, Served};
+pub(crate) use kind::{Behaviour, Kind, ScalePaths, Served, Version};
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,7 +39,11 @@ impl Registry {
             .map(|((_, name), record)| {
                 let source = (name.clone(), record.revision);
                 let known = before.sources.get(&source).cloned();
-                let kind = known.unwrap_or_else(|| crd::kind(&record.value()).map(Arc::new));
+                let kind = known.unwrap_or_else(|| {
+                    let former = before.sources.iter().find(|((of, _), _)| of == name);
+                    let former = former.and_then(|(_, kind)| kind.as_deref());
+                    crd::kind(&record.value(), record.revision, former).map(Arc::new)
+                });
                 (source, kind)
             })
             .collect();
@@ -85,6 +89,16 @@ impl Registry {
             .iter()
             .find(|kind| &*kind.shelf == shelf)
             .and_then(storage)
+    }
+
+    /// Every served version of the objects of a kind, in its own group and others.
+    pub(crate) fn equivalents(&self, kind: &Kind) -> Vec<(Arc<Kind>, String)> {
+        let same = self.kinds.iter().filter(|other| other.shelf == kind.shelf);
+        same.flat_map(|other| {
+            let versions = other.versions.iter().filter(|version| version.served);
+            versions.map(|version| (other.clone(), version.name.clone()))
+        })
+        .collect()
     }
 
     /// Groups in order, each with its served versions, preferred first.

@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) dry_run: bool,
     pub(crate) field_manager: String,
     pub(crate) field_validation: FieldValidation,
+    /// What the client said of unknown fields, if anything.
+    pub(crate) field_validation_text: String,
     pub(crate) force: Option<bool>,
     pub(crate) label_selector: String,
     pub(crate) field_selector: String,
@@ -85,16 +87,19 @@ impl Options {
                 value.clone_into(&mut self.field_manager);
                 self.problems.extend(manager_problem(value));
             }
-            "fieldValidation" => match value {
-                "Ignore" => self.field_validation = FieldValidation::Ignore,
-                "Strict" => self.field_validation = FieldValidation::Strict,
-                "Warn" | "" => self.field_validation = FieldValidation::Warn,
-                other => {
-                    let supported = ["", "Ignore", "Strict", "Warn"];
-                    let cause = Cause::unsupported(name, &other.into(), &supported);
-                    self.problems.push(cause);
+            "fieldValidation" => {
+                value.clone_into(&mut self.field_validation_text);
+                match value {
+                    "Ignore" => self.field_validation = FieldValidation::Ignore,
+                    "Strict" => self.field_validation = FieldValidation::Strict,
+                    "Warn" | "" => self.field_validation = FieldValidation::Warn,
+                    other => {
+                        let supported = ["", "Ignore", "Strict", "Warn"];
+                        let cause = Cause::unsupported(name, &other.into(), &supported);
+                        self.problems.push(cause);
+                    }
                 }
-            },
+            }
             "force" => self.force = Some(boolean(value)),
             "labelSelector" => value.clone_into(&mut self.label_selector),
             "fieldSelector" => value.clone_into(&mut self.field_selector),
@@ -117,6 +122,50 @@ impl Options {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The options as admission webhooks see them, without their type.
+    pub(crate) fn as_told(&self) -> Value {
+        let mut told = json!({});
+        if self.dry_run {
+            told["dryRun"] = json!(["All"]);
+        }
+        for (field, text) in [
+            ("fieldManager", &self.field_manager),
+            ("fieldValidation", &self.field_validation_text),
+        ] {
+            if !text.is_empty() {
+                told[field] = text.as_str().into();
+            }
+        }
+        told
+    }
+
+    /// The options of a delete as admission webhooks see them, without their type.
+    pub(crate) fn as_told_of_delete(&self, preconditions: &Preconditions) -> Value {
+        let mut told = json!({});
+        if self.dry_run {
+            told["dryRun"] = json!(["All"]);
+        }
+        if !self.propagation_policy.is_empty() {
+            told["propagationPolicy"] = self.propagation_policy.as_str().into();
+        }
+        if let Some(orphan) = self.orphan_dependents {
+            told["orphanDependents"] = orphan.into();
+        }
+        if let Some(seconds) = self.grace_period_seconds {
+            told["gracePeriodSeconds"] = seconds.into();
+        }
+        let conditions = [
+            ("uid", &preconditions.uid),
+            ("resourceVersion", &preconditions.resource_version),
+        ];
+        for (field, text) in conditions {
+            if let Some(text) = text {
+                told["preconditions"][field] = text.as_str().into();
+            }
+        }
+        told
     }
 
     /// Takes over what a `DeleteOptions` body says.

@@ -43,5 +43,6 @@ pub use defaulting::default;
 pub use field_error::{FieldError, FieldErrorKind};
 pub(crate) use format::go_duration_nanoseconds;
 pub use prune::prune;
+pub(crate) use rules::Expression;
 pub use structural::Structural;
 pub use validate::{validate, validate_beside};

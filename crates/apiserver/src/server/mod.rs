@@ -21,6 +21,7 @@ use crate::ids::Ids;
 use crate::instance::Instance;
 use crate::lifecycle;
 use crate::store::{CommitError, Store, StoreError};
+use crate::webhook::{ServiceResolver, Webhooks};
 pub(crate) use authority::Authority;
 pub(crate) use credentials::same_bytes;
 pub(crate) use signing::{Requested, requested};
@@ -64,6 +65,7 @@ pub struct Builder {
     data_dir: Option<PathBuf>,
     clock: Arc<dyn Clock>,
     seed: Option<u64>,
+    webhooks: Arc<Webhooks>,
 }
 
 impl std::fmt::Debug for Builder {
@@ -97,6 +99,14 @@ impl Builder {
         self
     }
 
+    /// Finds the services that configurations of webhooks name. Without it, only webhooks at a URL
+    /// can be called.
+    #[must_use]
+    pub fn service_resolver(mut self, resolver: Arc<dyn ServiceResolver>) -> Self {
+        self.webhooks = Arc::new(Webhooks::new(resolver));
+        self
+    }
+
     /// Opens the store and starts the loops of every instance in it.
     pub fn build(self) -> Result<ApiServer, BuildError> {
         if tokio::runtime::Handle::try_current().is_err() {
@@ -112,6 +122,7 @@ impl Builder {
             inner: Arc::new(Inner {
                 ids: Arc::new(Ids::new(seed)),
                 clock: self.clock,
+                webhooks: self.webhooks,
                 instances: Mutex::new(HashMap::new()),
                 store,
                 authority,
@@ -138,6 +149,7 @@ struct Inner {
     authority: Arc<Authority>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
+    webhooks: Arc<Webhooks>,
     instances: Mutex<HashMap<String, Instance>>,
 }
 
@@ -154,6 +166,7 @@ impl ApiServer {
             data_dir: None,
             clock: Arc::new(SystemClock),
             seed: None,
+            webhooks: Arc::default(),
         }
     }
 
@@ -217,8 +230,8 @@ impl ApiServer {
         let inner = &self.inner;
         let (space, writer) = (inner.store.space(name), inner.store.writer());
         let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
-        let authority = inner.authority.clone();
-        let instance = Instance::open(name, space, writer, clock, ids, authority);
+        let (authority, webhooks) = (inner.authority.clone(), inner.webhooks.clone());
+        let instance = Instance::open(name, space, writer, clock, ids, authority, webhooks);
         let outcome = instance.complete();
         lifecycle::spawn(&instance);
         instances.insert(name.to_owned(), instance.clone());

@@ -25,6 +25,8 @@ pub(crate) struct Record {
     pub(crate) held: bool,
     /// `apiVersion` of the text.
     pub(crate) api_version: Box<str>,
+    /// Whether this is what a reader gets, rather than what is stored.
+    pub(crate) shown: bool,
 }
 
 impl Record {
@@ -42,6 +44,23 @@ impl Record {
     pub(crate) fn unstored(object: &Value) -> Self {
         let json = serde_json::to_vec(object).expect("a JSON value always serialises");
         Self::from_parts(object, json.into(), 0)
+    }
+
+    /// What the readers at another version get of a record of this revision.
+    pub(crate) fn shown(object: &Value, revision: u64) -> Self {
+        let json = serde_json::to_vec(object).expect("a JSON value always serialises");
+        Self {
+            shown: true,
+            ..Self::from_parts(object, json.into(), revision)
+        }
+    }
+
+    /// The last state of an object that was removed at `revision`, as its writer saw it.
+    pub(crate) fn removed(object: Value, revision: u64) -> Self {
+        Self {
+            shown: true,
+            ..Self::new(object, revision)
+        }
     }
 
     /// Reads a stored text back; `None` when it is not an object with a revision.
@@ -75,6 +94,7 @@ impl Record {
             deleting: object::is_deleting(object),
             held: !object::finalizers(object).is_empty(),
             api_version,
+            shown: false,
         }
     }
 

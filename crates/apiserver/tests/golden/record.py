@@ -430,4 +430,5 @@ def main():
         print(topic, len(recorded), "cases")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,19 +2,23 @@
 //!
 //! One binary, so that the tests link once. `golden_*` replay what a genuine server answered.
 
+mod admission;
 mod apply;
 mod asking;
 mod authentication;
 mod authorization;
 mod controller;
+mod conversion;
 mod durability;
 mod expressions;
 mod golden_apply;
 mod golden_core;
 mod golden_definition;
+mod golden_hooks;
 mod golden_table;
 mod golden_validation;
 mod granting;
+mod hooks;
 mod http;
 mod kubectl;
 mod kubectl_access;

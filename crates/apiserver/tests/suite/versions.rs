@@ -178,7 +178,7 @@ async fn a_second_kind_of_the_same_name_is_not_established() {
     let find = |kind: &str| conditions.iter().find(|c| c.type_ == kind).unwrap();
     assert_eq!(
         find("NamesAccepted").reason.as_deref(),
-        Some("KindConflict")
+        Some("ListKindConflict")
     );
     assert_eq!(find("Established").status, "False");
 }

@@ -3,11 +3,13 @@
 //! In: an object as a client (or one of the server's own loops) wants it. Out: the stored object.
 //! A write that changes nothing is answered with what is stored: no revision, no event.
 
+mod admit;
 mod difference;
 mod place;
 mod rights;
 mod signing;
 
+pub(crate) use admit::Told;
 pub(crate) use difference::is_gone;
 pub(crate) use place::{check_kind, check_type};
 
@@ -16,11 +18,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::call::Call;
+use crate::admission::Operation;
 use crate::clock::stamp;
-use crate::convert;
+use crate::conversion;
 use crate::instance::Instance;
 use crate::object::{self, at, meta_mut};
-use crate::registry::{Behaviour, Served, establish};
+use crate::registry::{Behaviour, ScalePaths, Served, establish};
 use crate::request::Caller;
 use crate::request::options::FieldValidation;
 use crate::request::yaml::Repeated;
@@ -56,6 +59,10 @@ pub(crate) struct Writing<'a> {
     pub(crate) guarded: bool,
     /// Whether a new state without a resource version may replace anything.
     pub(crate) unconditional: bool,
+    /// What admission webhooks are told; `None` when none is asked.
+    pub(crate) told: Option<Told>,
+    /// Where the numbers are, when the write is about the scale only.
+    pub(crate) scale: Option<ScalePaths>,
     pub(crate) warn: &'a (dyn Fn(String) + Send + Sync),
 }
 
@@ -65,6 +72,16 @@ enum Step {
     Replace(Value),
     /// The last finalizer is gone from an object that is being deleted.
     Remove(Value),
+}
+
+impl Step {
+    /// The state that validating webhooks are shown.
+    fn state<'a>(&'a self, old: &'a Value) -> &'a Value {
+        match self {
+            Self::Unchanged => old,
+            Self::Replace(new) | Self::Remove(new) => new,
+        }
+    }
 }
 
 /// A write that nobody is warned about.
@@ -87,6 +104,11 @@ impl<'a> Writing<'a> {
             patches: false,
             guarded: false,
             unconditional: call.served.kind.allows_unconditional_update(),
+            told: Some(Told {
+                options: call.options.as_told(),
+                of_collection: false,
+            }),
+            scale: None,
             warn,
         }
     }
@@ -96,7 +118,10 @@ impl<'a> Writing<'a> {
         Self {
             instance,
             served,
-            caller: Caller::admin(),
+            caller: Caller {
+                name: "system:apiserver".into(),
+                ..Caller::admin()
+            },
             manager: "apiserver",
             subresource,
             tracked_as: subresource,
@@ -107,6 +132,8 @@ impl<'a> Writing<'a> {
             patches: false,
             guarded: false,
             unconditional: true,
+            told: Some(Told::default()),
+            scale: None,
             warn: &silent,
         }
     }
@@ -118,20 +145,31 @@ impl<'a> Writing<'a> {
         mut new: Value,
     ) -> Outcome<Arc<Record>> {
         let kind = &self.served.kind;
+        if kind.ending {
+            return Err(Failure::ending(kind));
+        }
         self.check_place(namespace, &mut new)?;
         if !object::meta_str(&new, "resourceVersion").is_empty() {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Failure::new(500, "", message));
+        }
+        if let Some(namespace) = namespace {
+            self.check_namespace(namespace, object::name(&new))?;
+        }
+        let seen = self.is_seen();
+        if seen {
+            new = self.mutate_create(namespace, new).await?;
         }
         let prefix = object::meta_str(&new, "generateName").to_owned();
         let generated = object::name(&new).is_empty() && !prefix.is_empty();
         if generated {
             meta_mut(&mut new).insert("name".into(), self.instance.ids().name(&prefix).into());
         }
-        if let Some(namespace) = namespace {
-            self.check_namespace(namespace, object::name(&new))?;
+        self.prepare_create(&mut new, seen)?;
+        if seen {
+            self.approve(Operation::Create, namespace, &new, None)
+                .await?;
         }
-        self.prepare_create(&mut new)?;
         for _ in 0..NAME_TRIES {
             let key = Instance::key(kind, namespace, object::name(&new));
             let attempt = if generated {
@@ -139,8 +177,7 @@ impl<'a> Writing<'a> {
             } else {
                 std::mem::take(&mut new)
             };
-            let outcome = self.commit(&key, Expect::Absent, Some(attempt)).await;
-            match outcome {
+            match self.commit(&key, Expect::Absent, Some(attempt)).await? {
                 Ok(record) => return Ok(record),
                 Err(CommitError::Conflict) if generated => {
                     let name = self.instance.ids().name(&prefix);
@@ -165,18 +202,33 @@ impl<'a> Writing<'a> {
         for _ in 0..RETRIES {
             let live = self.instance.latest(key);
             let live = live.ok_or_else(|| Failure::not_found(kind, &key.name))?;
-            let old = convert::value(&live, &self.served);
-            let wished = change(&old)?;
+            let shown = conversion::record(self.instance, &self.served, live.clone()).await?;
+            let old = conversion::value(&shown, &self.served);
+            let mut wished = change(&old)?;
+            let seen = self.is_seen();
+            if seen {
+                wished = self.mutate_update(&old, wished).await?;
+            }
+            let step = self.step(&old, wished, seen)?;
+            if seen {
+                let namespace = Some(object::namespace(&old));
+                self.approve(Operation::Update, namespace, step.state(&old), Some(&old))
+                    .await?;
+            }
             let expect = Expect::Revision(live.revision);
-            let outcome = match self.step(&old, wished)? {
+            let outcome = match step {
+                // What lies at an old version is stored anew, as a migration relies on.
+                Step::Unchanged if self.is_outdated(&live) => {
+                    self.commit(key, expect, Some(old)).await?
+                }
                 Step::Unchanged => {
                     self.instance.settled().await.map_err(Failure::internal)?;
-                    return Ok(live);
+                    return Ok(shown);
                 }
-                Step::Replace(new) => self.commit(key, expect, Some(new)).await,
+                Step::Replace(new) => self.commit(key, expect, Some(new)).await?,
                 Step::Remove(new) => {
-                    let removed = self.commit(key, expect, None).await;
-                    removed.map(|gone| Arc::new(Record::new(new, gone.revision)))
+                    let removed = self.commit(key, expect, None).await?;
+                    removed.map(|gone| Arc::new(Record::removed(new, gone.revision)))
                 }
             };
             match outcome {
@@ -193,20 +245,50 @@ impl<'a> Writing<'a> {
         &self,
         key: &Key,
         revision: u64,
-    ) -> Result<Arc<Record>, CommitError> {
+    ) -> Outcome<Result<Arc<Record>, CommitError>> {
         self.commit(key, Expect::Revision(revision), None).await
     }
 
+    /// Whether an object lies at a version that is no longer stored, or in an older form.
+    fn is_outdated(&self, live: &Record) -> bool {
+        let kind = &self.served.kind;
+        kind.is_custom()
+            && (*live.api_version != *kind.stored_as
+                || live.value() != conversion::as_read(live, kind))
+    }
+
+    /// Stores an object, or its absence. The outer error is a refusal, the inner one a lost race
+    /// or a failing disk.
     async fn commit(
         &self,
         key: &Key,
         expect: Expect,
         new: Option<Value>,
-    ) -> Result<Arc<Record>, CommitError> {
-        let new = new.map(|new| convert::to_stored(new, &self.served));
-        if !self.dry_run {
-            return self.instance.commit(key, expect, new).await;
+    ) -> Outcome<Result<Arc<Record>, CommitError>> {
+        let new = match new {
+            Some(new) => Some(conversion::to_stored(self.instance, &self.served, new).await?),
+            None => None,
+        };
+        let outcome = if self.dry_run {
+            self.rehearse(key, expect, new)
+        } else {
+            self.instance.commit(key, expect, new).await
+        };
+        match outcome {
+            Ok(record) => conversion::record(self.instance, &self.served, record)
+                .await
+                .map(Ok),
+            Err(error) => Ok(Err(error)),
         }
+    }
+
+    /// What a commit would answer.
+    fn rehearse(
+        &self,
+        key: &Key,
+        expect: Expect,
+        new: Option<Value>,
+    ) -> Result<Arc<Record>, CommitError> {
         let live = self.instance.latest(key);
         match (expect, live, new) {
             (Expect::Absent, Some(_), _) => Err(CommitError::Conflict),
@@ -216,10 +298,20 @@ impl<'a> Writing<'a> {
         }
     }
 
-    fn prepare_create(&self, new: &mut Value) -> Outcome<()> {
+    /// Completes and checks an object that is about to be made. What webhooks have seen was pruned
+    /// and tracked before.
+    fn prepare_create(&self, new: &mut Value, seen: bool) -> Outcome<()> {
+        self.shape_create(new, seen)?;
+        self.validate(new, None)?;
+        self.check_rights(new, None)?;
+        self.finish(new);
+        Ok(())
+    }
+
+    fn shape_create(&self, new: &mut Value, seen: bool) -> Outcome<()> {
         let (kind, version) = (&self.served.kind, self.served.version());
         let now = self.instance.now();
-        self.prune(new)?;
+        self.prune(new, seen)?;
         strategy::prepare_create(kind, new, &self.caller);
         if kind.is_custom() && version.status {
             remove(new, "status");
@@ -242,13 +334,10 @@ impl<'a> Writing<'a> {
         }
         if let Some(schema) = &version.schema {
             schema::default(new, schema);
-            if !self.tracked {
+            if !self.tracked && !seen {
                 apply::track_update(None, new, self.manager, schema, now, self.tracked_as);
             }
         }
-        self.validate(new, None)?;
-        self.check_rights(new, None)?;
-        self.finish(new);
         Ok(())
     }
 
@@ -259,13 +348,14 @@ impl<'a> Writing<'a> {
         }
     }
 
-    fn step(&self, old: &Value, mut new: Value) -> Outcome<Step> {
+    /// The new state of an object that exists, completed and tracked.
+    fn shape_update(&self, old: &Value, mut new: Value, seen: bool) -> Outcome<Value> {
         let (kind, version) = (&self.served.kind, self.served.version());
         self.check_version(&mut new)?;
         self.check_identity(old, &new)?;
         check_kind(&self.served, &mut new)?;
-        self.prune(&mut new)?;
-        self.keep_system_fields(old, &mut new);
+        self.prune(&mut new, seen)?;
+        self.keep_system_fields(old, &mut new, seen);
         match self.subresource {
             "" => {
                 if version.status {
@@ -277,12 +367,18 @@ impl<'a> Writing<'a> {
         }
         if let Some(schema) = &version.schema {
             schema::default(&mut new, schema);
-            if !self.tracked {
+            if !self.tracked && !seen {
                 let now = self.instance.now();
                 let subresource = self.tracked_as;
                 apply::track_update(Some(old), &mut new, self.manager, schema, now, subresource);
             }
         }
+        Ok(new)
+    }
+
+    fn step(&self, old: &Value, new: Value, seen: bool) -> Outcome<Step> {
+        let (kind, version) = (&self.served.kind, self.served.version());
+        let mut new = self.shape_update(old, new, seen)?;
         if kind.counts_generations()
             && self.subresource != "status"
             && differs(kind, old, &new, version.status)
@@ -307,7 +403,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Removes unknown fields, and says so as the client asked for.
-    fn prune(&self, new: &mut Value) -> Outcome<()> {
+    fn prune(&self, new: &mut Value, seen: bool) -> Outcome<()> {
         let version = self.served.version();
         let Some(schema) = &version.schema else {
             return Ok(());
@@ -316,8 +412,15 @@ impl<'a> Writing<'a> {
         if !self.served.kind.is_custom()
             && let Some(why) = schema::decode_problem(new, schema, &self.served.kind.kind)
         {
+            if seen {
+                return Err(Failure::internal(why));
+            }
             let sent = self.patches.then(|| new.clone());
             return Err(self.unreadable(&why, sent));
+        }
+        if seen {
+            schema::prune(new, schema);
+            return Ok(());
         }
         let strict = self.field_validation == FieldValidation::Strict;
         let sent = (strict && self.patches).then(|| new.clone());

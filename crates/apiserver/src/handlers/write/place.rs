@@ -164,8 +164,8 @@ impl Writing<'_> {
     }
 
     /// What no client can change.
-    pub(super) fn keep_system_fields(&self, old: &Value, new: &mut Value) {
-        let tracked = self.tracked;
+    pub(super) fn keep_system_fields(&self, old: &Value, new: &mut Value, seen: bool) {
+        let tracked = self.tracked || seen;
         let before = object::meta(old);
         let meta = meta_mut(new);
         for field in [

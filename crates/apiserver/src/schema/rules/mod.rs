@@ -7,6 +7,7 @@
 
 mod cost;
 mod declared;
+mod expression;
 mod functions;
 mod library;
 mod program;
@@ -25,6 +26,7 @@ use super::path::Path;
 use super::structural::{JsonType, ListType, Node};
 
 pub(crate) use declared::{Declared, compile};
+pub(crate) use expression::Expression;
 use values::{reason, to_cel, to_cel_beside};
 
 /// The rules of one node.

@@ -1,0 +1,103 @@
+//! Showing a stored object without asking anybody: what a change of the definition asks for, and
+//! another version of a kind whose versions differ by name only. Events are spelled differently in
+//! their two groups.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::object::split_api_version;
+use crate::registry::{Behaviour, Kind, Served, Version};
+use crate::schema;
+use crate::store::Record;
+
+/// Core events, then the same field in `events.k8s.io`.
+const EVENT_FIELDS: [(&str, &str); 8] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// The text of a record at the version it is asked for.
+pub(crate) fn text(record: &Record, served: &Served) -> Bytes {
+    if *record.api_version == *served.api_version() && outdated(record, &served.kind).is_none() {
+        return record.json.clone();
+    }
+    serde_json::to_vec(&value(record, served))
+        .expect("a JSON value always serialises")
+        .into()
+}
+
+/// A record at the version it is asked for.
+pub(crate) fn value(record: &Record, served: &Served) -> Value {
+    to(
+        as_read(record, &served.kind),
+        &served.kind,
+        &served.api_version(),
+    )
+}
+
+/// A record at the version it is stored at: what was written before the schema changed is pruned
+/// and defaulted as the schema is now.
+pub(crate) fn as_read(record: &Record, kind: &Kind) -> Value {
+    let mut object = record.value();
+    if let Some(schema) = outdated(record, kind).and_then(|version| version.schema.as_deref()) {
+        schema::prune(&mut object, schema);
+        schema::default(&mut object, schema);
+    }
+    object
+}
+
+/// The version of a record whose schema is newer than the record.
+fn outdated<'a>(record: &Record, kind: &'a Kind) -> Option<&'a Version> {
+    if record.shown || !kind.is_custom() {
+        return None;
+    }
+    let version = version(kind, &record.api_version)?;
+    (record.revision <= version.since).then_some(version)
+}
+
+fn version<'a>(kind: &'a Kind, api_version: &str) -> Option<&'a Version> {
+    let (_, name) = split_api_version(api_version);
+    kind.versions.iter().find(|version| version.name == name)
+}
+
+/// An object at another version, which differs by name only.
+pub(super) fn to(mut object: Value, kind: &Kind, api_version: &str) -> Value {
+    if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+        return object;
+    }
+    if kind.behaviour == Behaviour::Event
+        && let Some(map) = object.as_object_mut()
+    {
+        rename(map, api_version == "v1");
+    }
+    object["apiVersion"] = json!(api_version);
+    prune(&mut object, kind, api_version);
+    object
+}
+
+/// Removes what a custom kind does not have at this version.
+pub(super) fn prune(object: &mut Value, kind: &Kind, api_version: &str) {
+    let version = version(kind, api_version).filter(|_| kind.is_custom());
+    if let Some(schema) = version.and_then(|version| version.schema.as_deref()) {
+        schema::prune(object, schema);
+    }
+}
+
+fn rename(event: &mut Map<String, Value>, to_core: bool) {
+    for (core, grouped) in EVENT_FIELDS {
+        let (from, to) = if to_core {
+            (grouped, core)
+        } else {
+            (core, grouped)
+        };
+        if let Some(value) = event.remove(from) {
+            event.insert(to.to_owned(), value);
+        }
+    }
+}

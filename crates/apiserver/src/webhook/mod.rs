@@ -1,0 +1,43 @@
+//! Calls to webhooks: one HTTPS POST of a review, and its answer.
+//!
+//! | file | duty |
+//! | --- | --- |
+//! | `endpoint`, `config_problems` | where a `clientConfig` points, what is wrong with one |
+//! | `client` | connections: trust, reuse, time limits, how many at once |
+//! | `connect` | one TLS connection |
+//! | `answer` | from status and body to a JSON object, or why not |
+//!
+//! In: the endpoint, the review, the time limit. Out: the answered object, or the reason as a
+//! genuine server words it. Nothing is asked twice; what a webhook means is not known here.
+
+mod answer;
+mod client;
+mod config_problems;
+mod connect;
+mod endpoint;
+
+pub(crate) use client::Webhooks;
+pub(crate) use config_problems::check_client_config;
+pub(crate) use endpoint::Endpoint;
+
+use std::net::SocketAddr;
+
+/// Finds the address behind a service that a webhook configuration names.
+///
+/// The server stores Service objects but routes nothing, so a program that embeds it says where
+/// such a webhook listens. The webhook's certificate must be for `NAME.NAMESPACE.svc`.
+pub trait ServiceResolver: Send + Sync + 'static {
+    /// The address of a service's port in an instance (empty for the management API), or `None`
+    /// for a service that is not known. Asked again for each new connection.
+    fn resolve(&self, instance: &str, namespace: &str, name: &str, port: u16)
+    -> Option<SocketAddr>;
+}
+
+/// Knows no service.
+pub(crate) struct NoServices;
+
+impl ServiceResolver for NoServices {
+    fn resolve(&self, _: &str, _: &str, _: &str, _: u16) -> Option<SocketAddr> {
+        None
+    }
+}
