@@ -367,6 +367,17 @@ pub(crate) fn openapi_index(registry: &Registry) -> Value {
     json!({"paths": paths})
 }
 
+/// `/openapi/v2`
+pub(crate) fn openapi_v2(registry: &Registry) -> Value {
+    let groups = registry.groups().into_iter();
+    let all = groups.flat_map(|(group, versions)| {
+        versions
+            .into_iter()
+            .filter_map(move |version| openapi(registry, &group, &version))
+    });
+    crate::openapi::v2::document(all)
+}
+
 /// `/openapi/v3/apis/GROUP/VERSION`
 pub(crate) fn openapi(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let served = registry.served_at(group, version);

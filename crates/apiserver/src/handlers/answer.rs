@@ -1,5 +1,6 @@
 //! Answers: objects, lists, tables and refusals, in the encoding that was asked for.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use axum::body::Body;
@@ -9,9 +10,11 @@ use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::call::Call;
 use crate::conversion;
+use crate::openapi::wire;
 use crate::request::accept::{Discovery, Form, Wish};
 use crate::request::body::Decoded;
 use crate::status_error::{Failure, Outcome};
@@ -63,6 +66,39 @@ pub(crate) fn aggregated(document: &Value, shape: Discovery) -> Response<Body> {
     response
         .headers_mut()
         .insert(header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+/// An OpenAPI document, with a tag by which a client learns that it has not changed. Version 2 goes
+/// out in protobuf to those who ask for it, as every kubectl does.
+pub(crate) fn schema_document(headers: &HeaderMap, document: &Value, old: bool) -> Response<Body> {
+    let asked = |name: &header::HeaderName| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
+    let (content_type, text) = if old && asked(&header::ACCEPT).contains(wire::ASKED) {
+        (wire::ANSWERED, wire::document(document))
+    } else {
+        let text = serde_json::to_vec(document).expect("a JSON value always serialises");
+        ("application/json", text)
+    };
+    let digest = Sha256::digest(&text);
+    let tag = digest.iter().fold(String::from("\""), |mut tag, byte| {
+        let _ = write!(tag, "{byte:02X}");
+        tag
+    }) + "\"";
+    let known = asked(&header::IF_NONE_MATCH);
+    let unchanged = known.split(',').any(|known| known.trim() == tag);
+    let mut response = if unchanged {
+        bytes(304, content_type, Body::empty())
+    } else {
+        bytes(200, content_type, text)
+    };
+    let headers = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }
 

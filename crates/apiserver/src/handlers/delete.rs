@@ -285,13 +285,13 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
         }),
         ..Writing::of(call, &warn)
     };
-    // The answer shows what was there.
+    let mut found = filter.in_sight(call, snapshot.records).await?;
+    found.retain(|((namespace, name), record)| filter.accepts(namespace, name, record));
+    let (places, records): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    // The answer shows what was there; what cannot be shown is not deleted.
+    let records = conversion::records(&call.instance, &call.served, records).await?;
     let mut items = Vec::new();
-    let found = filter.in_sight(call, snapshot.records).await?;
-    for ((namespace, name), record) in &found {
-        if !filter.accepts(namespace, name, record) {
-            continue;
-        }
+    for ((namespace, name), record) in places.iter().zip(&records) {
         let key = Key {
             shelf: shelf.clone(),
             namespace: namespace.clone(),

@@ -98,6 +98,10 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
         }
         Route::Group(group) => discovery::group(&registry, group),
         Route::Resources { group, version } => discovery::resources(&registry, group, version),
+        Route::OpenApiV2 => {
+            let document = discovery::openapi_v2(&registry);
+            return Ok(answer::schema_document(request.headers(), &document, true));
+        }
         Route::OpenApiIndex => Some(discovery::openapi_index(&registry)),
         Route::OpenApi { group, version } => discovery::openapi(&registry, group, version),
         Route::Object(_) => None,
@@ -109,6 +113,9 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
         }
         _ => Failure::no_such_path(),
     })?;
+    if matches!(route, Route::OpenApiIndex | Route::OpenApi { .. }) && !wish.yaml {
+        return Ok(answer::schema_document(request.headers(), &found, false));
+    }
     Ok(answer::value(200, &found, wish))
 }
 

@@ -9,6 +9,8 @@
 mod operations;
 mod parameters;
 mod schemas;
+pub(crate) mod v2;
+pub(crate) mod wire;
 
 use serde_json::{Map, Value, json};
 

@@ -24,6 +24,7 @@ pub(crate) enum Route {
     Issuer,
     /// `/openid/v1/jwks`: the keys of tokens.
     TokenKeys,
+    OpenApiV2,
     OpenApiIndex,
     OpenApi {
         group: String,
@@ -94,6 +95,7 @@ pub(crate) fn parse(path: &str) -> Option<Route> {
             group: owned(group),
             version: owned(version),
         }),
+        ["openapi", "v2"] => Some(Route::OpenApiV2),
         ["openapi", "v3"] => Some(Route::OpenApiIndex),
         ["openapi", "v3", "api", version] => Some(Route::OpenApi {
             group: String::new(),

@@ -407,6 +407,16 @@ async fn discovery_and_explain_know_every_kind() {
                 .await
                 .contains("-required-")
         );
+        // Every version of kubectl reads the older document as protobuf.
+        let old = " --output=plaintext-openapiv2";
+        let explained = s.ok(&format!("explain widget.spec.replicas{old}")).await;
+        assert!(explained.contains("How many turn."), "{explained}");
+        let explained = s.ok(&format!("explain pod.spec.containers{old}")).await;
+        assert!(explained.contains("imagePullPolicy"), "{explained}");
+        let explained = s
+            .ok(&format!("explain pod.spec.containers.image{old}"))
+            .await;
+        assert!(explained.contains("Container image name"), "{explained}");
         s.ok("delete crd widgets.example.com").await;
         let gone = s.refused("get widgets").await;
         assert!(

@@ -192,3 +192,85 @@ fn every_reference_of_every_built_in_kind_leads_somewhere() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_document_that_has_not_changed_is_not_sent_again() {
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    let server = remuda_apiserver::ApiServer::builder()
+        .seed(1)
+        .build()
+        .unwrap();
+    let instance = server.management();
+    let ask = async |path: &str, accept: &str, tag: &str| {
+        let request = http::Request::get(path)
+            .header("accept", accept)
+            .header("if-none-match", tag)
+            .body(axum::body::Body::empty())
+            .unwrap();
+        let response = instance.router().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        (parts, body.collect().await.unwrap().to_bytes())
+    };
+    let protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    for (path, accept) in [
+        ("/openapi/v3", "application/json"),
+        ("/openapi/v3/apis/apps/v1", "application/json"),
+        ("/openapi/v2", "application/json"),
+        ("/openapi/v2", protobuf),
+    ] {
+        let (parts, body) = ask(path, accept, "\"0\"").await;
+        assert_eq!(parts.status, 200, "{path}");
+        assert!(!body.is_empty());
+        let tag = parts.headers["etag"].to_str().unwrap();
+        let (parts, body) = ask(path, accept, tag).await;
+        assert_eq!((parts.status.as_u16(), body.len()), (304, 0), "{path}");
+        super::hooks::define(&instance, &format!("g{}.example.com", body.len()), None).await;
+        let definition =
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.g0.example.com";
+        let (parts, _) = ask(path, accept, tag).await;
+        let fixed = path.ends_with("apps/v1");
+        assert_eq!(parts.status == 304, fixed, "{path}");
+        assert_eq!(super::hooks::delete(&instance, definition).await.code, 200);
+        super::hooks::until("the end", async || {
+            super::hooks::get(&instance, definition).await.code == 404
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_older_document_refers_only_to_what_it_defines() {
+    let server = remuda_apiserver::ApiServer::builder()
+        .seed(1)
+        .build()
+        .unwrap();
+    let instance = server.management();
+    super::hooks::define(&instance, "hooks.example.com", None).await;
+    let document = super::hooks::get(&instance, "/openapi/v2").await.body;
+    assert_eq!(document["swagger"], "2.0");
+    let definitions = document["definitions"].as_object().unwrap();
+    let widget = &definitions["com.example.hooks.v1.Widget"];
+    let kind = &widget["x-kubernetes-group-version-kind"][0];
+    assert_eq!(kind["kind"], "Widget");
+    assert_eq!(
+        widget["properties"]["spec"]["properties"]["size"]["type"],
+        "integer"
+    );
+    let mut references = 0;
+    let mut pending: Vec<&Value> = definitions.values().collect();
+    while let Some(value) = pending.pop() {
+        if let Some(target) = value.get("$ref").and_then(Value::as_str) {
+            references += 1;
+            let name = target.strip_prefix("#/definitions/").unwrap();
+            assert!(definitions.contains_key(name), "{name}");
+        }
+        match value {
+            Value::Object(map) => pending.extend(map.values()),
+            Value::Array(list) => pending.extend(list),
+            _ => {}
+        }
+    }
+    assert!(references > 400, "{references}");
+}

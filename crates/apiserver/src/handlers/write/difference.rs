@@ -70,9 +70,6 @@ pub(super) fn only_subresource(
 
 /// Whether something changed that counts as a new generation.
 pub(super) fn differs(kind: &Kind, old: &Value, new: &Value, has_status: bool) -> bool {
-    if kind.behaviour == Behaviour::WebhookConfiguration {
-        return old.get("webhooks") != new.get("webhooks");
-    }
     if !kind.is_custom() {
         let changed = |field: &str| old.get(field) != new.get(field);
         return changed("spec") || changed("webhooks");
