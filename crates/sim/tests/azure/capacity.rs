@@ -299,3 +299,53 @@ async fn verbs_that_must_never_be_called_work() {
         true
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn with_the_policy_deallocate_an_evicted_instance_stays() {
+    let client = demo().await;
+    let mut body = spot_body(1);
+    body["properties"]["virtualMachineProfile"]["evictionPolicy"] = "Deallocate".into();
+    client.put(&set_path("workers"), body).await.ok();
+    client.pass(91).await;
+    assert!(client.sim.world().operate("workers", 0, "evict"));
+    client.pass(31).await;
+    assert_eq!(client.powers("workers").await[0].1, "deallocated");
+    assert_eq!(capacity(&client).await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spot_set_may_be_refused_for_its_terminate_notification() {
+    let client = demo().await;
+    let world = client.sim.world();
+    world.set_behaviour(|behaviour| behaviour.reject_spot_terminate_notification = true);
+    let refused = client.put(&set_path("workers"), spot_body(1)).await;
+    assert_eq!(refused.refused(400), "InvalidParameter");
+    let target = "scheduledEventsProfile.terminateNotificationProfile";
+    assert_eq!(refused.body["error"]["target"], target);
+    client
+        .put(&set_path("regular"), set_body("regular", 1))
+        .await
+        .ok();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spot_set_has_a_quota_of_its_own() {
+    let client = demo().await;
+    let world = client.sim.world();
+    world.set_core_quota(DEMO_SUBSCRIPTION, DEMO_REGION, None, Some(4));
+    client.settled_set("regular", 3).await;
+    let much = client.put(&set_path("workers"), spot_body(2)).await;
+    assert_eq!(much.refused(409), "OperationNotAllowed");
+    client.put(&set_path("workers"), spot_body(1)).await.ok();
+    client.pass(91).await;
+    client
+        .patch(&set_path("workers"), json!({ "sku": { "capacity": 0 } }))
+        .await
+        .ok();
+    client.pass(400).await;
+    // What is gone counts no longer.
+    client
+        .patch(&set_path("workers"), json!({ "sku": { "capacity": 1 } }))
+        .await
+        .ok();
+}

@@ -241,3 +241,24 @@ async fn tokens_and_rights_end() {
     let expired = client.get(&set_path("workers")).await;
     assert_eq!(expired.refused(401), "ExpiredAuthenticationToken");
 }
+
+#[tokio::test(start_paused = true)]
+async fn scripted_refusals_have_the_shape_of_the_endpoint() {
+    let client = demo().await;
+    let refuse = Fault::refuse(
+        "temporarily_unavailable",
+        "AADSTS50196: A loop was detected.",
+        400,
+    );
+    client
+        .sim
+        .faults()
+        .script(refuse.on("login", "Token").once());
+    let form = token_form(DEMO_CLIENT_ID, &[("client_secret", DEMO_CLIENT_SECRET)]);
+    let refused = client.login(DEMO_TENANT, &form).await;
+    assert_eq!(
+        refusal(&refused),
+        (400, "temporarily_unavailable".into(), 50_196)
+    );
+    client.login(DEMO_TENANT, &form).await.ok();
+}

@@ -278,12 +278,16 @@ async fn a_group_takes_everything_in_it_along() {
     let set = format!("{path}/{SETS}/workers");
     client.put(&set, set_body("workers", 1)).await.ok();
     client.pass(91).await;
-    assert_eq!(client.delete(&path).await.status.as_u16(), 202);
+    let deletion = client.delete(&path).await;
+    assert_eq!(deletion.status.as_u16(), 202);
+    let monitor = deletion.header("location").trim_start_matches(ARM);
+    assert_eq!(client.get(monitor).await.status.as_u16(), 202);
     let late = client
         .put(&format!("{path}/{SETS}/more"), set_body("more", 0))
         .await;
     assert_eq!(late.refused(409), "ResourceGroupBeingDeleted");
     client.pass(400).await;
+    assert_eq!(client.get(monitor).await.status.as_u16(), 200);
     assert_eq!(client.get(&set).await.refused(404), "ResourceGroupNotFound");
     assert_eq!(
         client.get(&path).await.refused(404),
@@ -353,4 +357,45 @@ async fn budgets_refill_with_time() {
         client.get(&set_path("workers")).await.ok();
     }
     assert_eq!(client.get(&set_path("workers")).await.status.as_u16(), 429);
+}
+
+#[tokio::test]
+async fn a_listener_serves_plain_connections() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let client = demo().await;
+    client
+        .sim
+        .world()
+        .set_behaviour(|behaviour| behaviour.page_size = 1);
+    for name in ["a", "b"] {
+        client.put(&set_path(name), set_body(name, 0)).await.ok();
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(axum::serve(listener, client.sim.router()).into_future());
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "GET {}/{SETS}?api-version=2024-11-01 HTTP/1.1\r\nHost: {address}\r\n\
+         Authorization: Bearer {}\r\nConnection: close\r\n\r\n",
+        group_path(DEMO_GROUP),
+        client.token
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    server.abort();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains(&format!("\"nextLink\":\"http://{address}/subscriptions/")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn user_data_is_shown_to_those_who_ask() {
+    let client = demo().await;
+    let mut body = set_body("workers", 0);
+    body["properties"]["virtualMachineProfile"]["userData"] = "dXNlcg==".into();
+    let made = client.put(&set_path("workers"), body).await.ok();
+    let of = |set: Value| set["properties"]["virtualMachineProfile"]["userData"].clone();
+    assert_eq!(of(made.body), Value::Null);
+    let path = format!("{}?$expand=userData", set_path("workers"));
+    assert_eq!(of(client.get(&path).await.ok().body), "dXNlcg==");
 }

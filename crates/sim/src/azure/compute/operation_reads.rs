@@ -6,7 +6,8 @@ use crate::azure::{
     state::View,
 };
 
-/// `GET` of an operation: its body, or for a `Location` (`monitor=true`) just how it stands.
+/// `GET` of an operation: its body, or for a `Location` (`monitor=true`, and those of groups) just
+/// how it stands.
 pub(crate) fn get_operation(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
     let id = request.name();
     let Some(operation) = view.subscription.operations.get(id) else {
@@ -14,9 +15,7 @@ pub(crate) fn get_operation(view: View<'_>, request: &ArmRequest) -> Result<Answ
         return Err(ArmError::new(404, "NotFound", message));
     };
     let wait = view.fabric.timing.retry_after.to_string();
-    let monitors = request
-        .query("monitor")
-        .is_some_and(|value| value == "true");
+    let monitors = request.verb() == "monitor" || request.query("monitor") == Some("true");
     if !monitors {
         let answer = Answer::ok(operation.render(id));
         return Ok(if operation.ended.is_none() {
@@ -26,14 +25,8 @@ pub(crate) fn get_operation(view: View<'_>, request: &ArmRequest) -> Result<Answ
         });
     }
     if operation.ended.is_none() {
-        let here = format!("{}&monitor=true", request.address);
-        let here = if request.address.contains("monitor=true") {
-            request.address.clone()
-        } else {
-            here
-        };
         return Ok(Answer::status(202)
-            .header("location", here)
+            .header("location", request.address.clone())
             .header("retry-after", wait));
     }
     match &operation.failure {

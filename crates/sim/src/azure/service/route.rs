@@ -115,7 +115,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Action, Target)> {
     let action = match (method, rest) {
         ("GET", ["operationresults", _]) => {
             target.name = given(1);
-            operation()
+            "monitor".clone_into(&mut target.verb);
+            plain_read("resources", "Operations_Get", compute::get_operation)
         }
         (
             "GET",

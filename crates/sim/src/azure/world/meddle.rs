@@ -12,6 +12,9 @@ use crate::azure::{
     state::{Lock, Name, Site, State, events::SetRef, region::region_key},
 };
 
+/// Steps of a set's CPU that are kept.
+const MOST_CPU_STEPS: usize = 1000;
+
 impl World {
     /// Limits how many instances of a size (`*`: of any size) a zone holds at once (no zone: the
     /// region outside zones); `None` lifts the limit. Instances that run already stay.
@@ -108,6 +111,9 @@ impl World {
             };
             if let Some(percent) = percent {
                 set.cpu.push((now, percent));
+                // What lies before the longest window any rule looks at.
+                set.cpu
+                    .drain(..set.cpu.len().saturating_sub(MOST_CPU_STEPS));
             } else {
                 set.cpu.clear();
                 set.cpu_of.clear();
