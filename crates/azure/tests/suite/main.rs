@@ -8,6 +8,7 @@
 
 mod auth;
 mod budget;
+mod capacity;
 mod crash;
 mod errors;
 mod harness;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     World,
-    demo::{Pool, SET},
+    demo::{INSTALLATION, Pool, SET},
     only,
     wire::writes,
 };
@@ -187,4 +187,32 @@ async fn capacity_is_never_drift_but_the_model_is() {
     );
     let resource = world.sim.world().scale_set(SET).unwrap().resource;
     assert_eq!(resource["properties"]["overprovision"], false);
+}
+
+/// Proves: AZURE-113.
+#[tokio::test(start_paused = true)]
+async fn the_set_alone_carries_the_installation_id_where_there_is_room() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    let calls = world.settle(&mut pool).await;
+    let tags = only(&calls, "PUT virtualMachineScaleSets").json()["tags"].clone();
+    assert_eq!(tags["remuda.dev_installation"], INSTALLATION);
+    let setting = only(&calls, "PUT autoscalesettings").json()["tags"].clone();
+    assert!(setting.get("remuda.dev_installation").is_none());
+    let many: serde_json::Map<String, Value> = (0..44)
+        .map(|number| (format!("tag-{number}"), json!("x")))
+        .collect();
+    pool.set("additional_tags", Value::Object(many));
+    let calls = world.settle(&mut pool).await;
+    let tags = only(&calls, "PATCH virtualMachineScaleSets").json()["tags"].clone();
+    assert_eq!(tags.as_object().unwrap().len(), 50);
+    assert!(tags.get("remuda.dev_installation").is_none());
+    assert!(world.sim.world().edit(
+        SET,
+        &json!({ "tags": { "remuda.dev_installation": "other" } })
+    ));
+    pool.record = None;
+    let pass = world.pass(&mut pool).await;
+    assert_eq!(pass.refused[0].code, "E-NAME-TAKEN");
+    assert!(pass.writes().is_empty());
 }

@@ -1,11 +1,12 @@
 //! A new generation takes the place of the old one.
 
+use remuda_plan::pool::read::Freshness;
 use remuda_sim::azure::DEMO_SUBSCRIPTION;
 use serde_json::json;
 
 use crate::harness::{
     World,
-    demo::{NEXT_SET, Pool, SET},
+    demo::{BOOTSTRAP, NEXT_SET, Pool, ROTATED, SET},
     only,
     wire::writes,
 };
@@ -190,5 +191,103 @@ async fn what_cannot_change_in_place_rolls() {
         let sets = world.sim.world().scale_sets();
         assert_eq!(sets.len(), 1, "{what}");
         assert_eq!(sets[0].name, name, "{what}");
+    }
+}
+
+/// Proves: AZURE-53.
+#[tokio::test(start_paused = true)]
+async fn a_suffix_of_the_version_rolls_on_the_same_image() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    pool.version("v1.34.2");
+    world.settle(&mut pool).await;
+    pool.version("v1.34.2+rke2r1");
+    let calls = world.settle(&mut pool).await;
+    let put = only(&calls, "PUT virtualMachineScaleSets");
+    assert!(put.path.ends_with("/workers-069c77e7"));
+    let image = put.json()["properties"]["virtualMachineProfile"]["storageProfile"]["imageReference"]
+        ["communityGalleryImageId"]
+        .clone();
+    assert!(image.as_str().unwrap().ends_with("/versions/1.34.2"));
+}
+
+/// Proves: AZURE-106.
+#[tokio::test(start_paused = true)]
+async fn zones_of_the_first_apply_come_back() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    pool.inputs.failure_domains = vec!["2".to_owned()];
+    world.settle(&mut pool).await;
+    pool.inputs.cluster_failure_domains = ["1", "2", "3", "4"].map(str::to_owned).into();
+    pool.inputs.failure_domains.clear();
+    let calls = world.settle(&mut pool).await;
+    let put = only(&calls, "PUT virtualMachineScaleSets");
+    assert!(put.path.ends_with(SET));
+    assert_eq!(put.json()["zones"], json!(["1", "2", "3"]));
+    assert_eq!(world.sim.world().scale_sets().len(), 1);
+}
+
+/// Proves: AZURE-108.
+#[tokio::test(start_paused = true)]
+async fn neither_bodies_nor_the_record_hold_what_they_must_not() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    world.settle(&mut pool).await;
+    pool.bootstrap(ROTATED);
+    world.settle(&mut pool).await;
+    pool.version("v1.34.2");
+    world.settle(&mut pool).await;
+    for call in world.recorder.since(0) {
+        assert!(!String::from_utf8_lossy(&call.body).contains("userData"));
+    }
+    let record = serde_json::to_string(pool.record.as_ref().unwrap()).unwrap();
+    let custom_data = world.sim.world().custom_data(NEXT_SET).unwrap();
+    for secret in [BOOTSTRAP, ROTATED, custom_data.as_str()] {
+        assert!(!record.contains(secret));
+    }
+}
+
+/// Proves: AZURE-111.
+#[tokio::test(start_paused = true)]
+async fn both_generations_are_published_where_machines_are_on() {
+    for machines_off in [false, true] {
+        let mut world = World::new();
+        world.machines_off = machines_off;
+        let mut pool = Pool::demo();
+        world.settle_and_boot(&mut pool).await;
+        let before = pool.outputs().provider_id_list.clone();
+        pool.version("v1.34.2");
+        let mut seen_both = false;
+        for _ in 0..200 {
+            let pass = world.pass(&mut pool).await;
+            if pass.is_settled() {
+                break;
+            }
+            world.wait(10).await;
+            let listed = world
+                .refresh_with(&mut pool, Freshness::Fresh)
+                .await
+                .unwrap();
+            let listed = listed.provider_id_list;
+            assert!(listed.is_sorted());
+            let sets = world.sim.world().scale_sets();
+            let of = |name: &str| {
+                sets.iter()
+                    .find(|set| set.name == name)
+                    .map_or(0, |set| set.instances.len())
+            };
+            if of(SET) > 0 && of(NEXT_SET) > 0 {
+                seen_both = true;
+                let old = listed.iter().filter(|id| id.contains(SET)).count();
+                let new = listed.iter().filter(|id| id.contains(NEXT_SET)).count();
+                assert_eq!(old, of(SET));
+                assert_eq!(new, if machines_off { 0 } else { of(NEXT_SET) });
+            }
+        }
+        assert!(seen_both, "both generations held instances at once");
+        world.refresh(&mut pool).await.unwrap();
+        let after = &pool.outputs().provider_id_list;
+        assert_eq!(after.len(), 3);
+        assert!(before.iter().all(|id| !after.contains(id)));
     }
 }
