@@ -280,9 +280,14 @@ impl Clients {
     /// How long to wait before another try; `None` when there must be none.
     fn wait_before_repeating(&self, call: &Call, tries: u32, fault: &Fault) -> Option<Duration> {
         match fault.class() {
-            // Only the policy that was exceeded pauses, and for everyone.
+            // Only the limit that was exceeded pauses, and for everyone.
             FailureClass::Throttled => {
-                Some(self.budget.throttled(call.policy, fault.retry_after()))
+                let bucket = if fault.is_arms_own() {
+                    call.arm
+                } else {
+                    call.policy
+                };
+                Some(self.budget.throttled(bucket, fault.retry_after()))
             }
             FailureClass::Transient if call.repeat == Repeat::Harmless => {
                 let wait = retry::TRANSIENT.wait(tries - 1, &mut locked(&self.random));

@@ -30,6 +30,11 @@ impl Fault {
         self.error.class()
     }
 
+    /// ARM itself throttled, not a resource provider's policy.
+    pub(crate) fn is_arms_own(&self) -> bool {
+        self.error.failure.code == "SubscriptionRequestsThrottled"
+    }
+
     /// The provider's own wish.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         self.error

@@ -127,6 +127,30 @@ async fn only_the_exceeded_policy_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn arms_own_limit_pauses_all_reads_of_the_subscription() {
+    let world = World::new();
+    let mut pool = Pool::demo();
+    world.settle(&mut pool).await;
+    world.recorder.answer_with(|call| {
+        let body = json!({ "error": {
+            "code": "SubscriptionRequestsThrottled", "message": "reads of the subscription",
+        }});
+        call.path
+            .ends_with("/virtualMachineScaleSets")
+            .then(|| answer(429, &[("Retry-After", "300")], &body))
+    });
+    let handle = world.handle(&pool);
+    world.wait(60).await;
+    world
+        .observe(&handle, Depth::Members, Freshness::Fresh)
+        .await;
+    let mark = world.recorder.mark();
+    let seen = world.observe(&handle, Depth::Full, Freshness::Fresh).await;
+    assert!(seen.settings.known().is_none());
+    assert_eq!(world.recorder.mark(), mark);
+}
+
+#[tokio::test(start_paused = true)]
 async fn refreshes_are_stretched_while_little_is_left() {
     let world = World::new();
     let mut pool = Pool::demo();
