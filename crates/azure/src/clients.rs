@@ -189,18 +189,26 @@ impl Clients {
         } else {
             to.to_owned()
         };
-        let parsed = whole.parse::<Uri>().ok();
-        let own = self.endpoint.parse::<Uri>().ok();
-        parsed
-            .filter(|uri| {
-                own.is_some_and(|own| {
-                    uri.scheme() == own.scheme() && uri.authority() == own.authority()
-                })
-            })
+        whole
+            .parse()
+            .ok()
+            .filter(|uri| self.is_ours(uri))
             .ok_or_else(|| {
                 let why = format!("Azure points to an address outside {}", self.endpoint);
                 errors::failure(FailureClass::Bug, call.name, why).into()
             })
+    }
+
+    /// Whether an address is ARM's: scheme, host and port, however they are written.
+    pub(crate) fn is_ours(&self, uri: &Uri) -> bool {
+        let origin = |uri: &Uri| {
+            let scheme = uri.scheme_str()?.to_lowercase();
+            let usual_port = if scheme == "https" { 443 } else { 80 };
+            let port = uri.port_u16().unwrap_or(usual_port);
+            Some((scheme, uri.host()?.to_lowercase(), port))
+        };
+        let own = self.endpoint.parse().ok().and_then(|own| origin(&own));
+        own.is_some() && origin(uri) == own
     }
 
     async fn try_once(

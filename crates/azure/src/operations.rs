@@ -65,11 +65,15 @@ struct Operation {
     error: Option<Value>,
 }
 
-/// Looks once at an operation.
+/// Looks once at an operation. An address that is not ARM's is as good as lost: the set tells then,
+/// and no token goes there.
 ///
 /// # Errors
 /// Why it could not be looked at; says nothing about the operation.
 pub(crate) async fn look(clients: &Clients, address: &str) -> Result<OperationState, CloudFailure> {
+    if !address.parse().is_ok_and(|uri| clients.is_ours(&uri)) {
+        return Ok(OperationState::Lost);
+    }
     let answer = match clients
         .send(&calls::GET_OPERATION, &Outgoing::to(address))
         .await

@@ -167,7 +167,7 @@ async fn a_lost_operation_is_decided_from_the_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_elsewhere_gets_no_token() {
+async fn an_address_elsewhere_is_lost_and_gets_no_token() {
     let (world, pool) = under_way().await;
     let mut handle = match world.handle(&pool) {
         remuda_plan::driver::Handle::Azure(handle) => handle,
@@ -176,9 +176,7 @@ async fn an_address_elsewhere_gets_no_token() {
     handle.operation = Some("https://evil.example/operations/1".to_owned());
     let handle = remuda_plan::driver::Handle::Azure(handle);
     let seen = world.observe(&handle, Depth::Full, Freshness::Fresh).await;
-    assert!(
-        matches!(&seen.operation, Read::Unknown(failure) if failure.class == FailureClass::Bug)
-    );
+    assert_eq!(seen.operation, Read::Known(OperationState::Lost));
     assert!(
         world
             .recorder
