@@ -29,6 +29,8 @@ mod clock;
 mod conversion;
 mod discovery;
 mod disruption;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handlers;
 mod ids;
 mod instance;

@@ -230,25 +230,27 @@ pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
     } else if let Some(why) = name_problem(kind, name) {
         causes.push(Cause::invalid("metadata.name", &name.into(), &why));
     }
+    causes.extend(validate_maps(object));
+    for finalizer in object::finalizers(object) {
+        key_problems(&mut causes, "finalizers", finalizer, finalizer);
+    }
+    causes.extend(validate_owners(object));
+    causes
+}
+
+/// What is wrong with labels and annotations.
+fn validate_maps(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
     let map = |field: &str| object::at(object, &["metadata", field]).and_then(Value::as_object);
-    let keys = |causes: &mut Vec<Cause>, field: &str, key: &str, text: &str| {
-        let path = format!("metadata.{field}");
-        let problems = label_key_problems(key);
-        causes.extend(
-            problems
-                .iter()
-                .map(|why| Cause::invalid(&path, &text.into(), why)),
-        );
-    };
     for (key, value) in map("labels").into_iter().flatten() {
-        keys(&mut causes, "labels", key, key);
+        key_problems(&mut causes, "labels", key, key);
         if let Some(why) = value.as_str().and_then(label_value_problem) {
             causes.push(Cause::invalid("metadata.labels", value, &why));
         }
     }
     let mut bytes = 0;
     for (key, value) in map("annotations").into_iter().flatten() {
-        keys(&mut causes, "annotations", &key.to_ascii_lowercase(), key);
+        key_problems(&mut causes, "annotations", &key.to_ascii_lowercase(), key);
         bytes += key.len() + value.as_str().map_or(0, str::len);
     }
     if bytes > ANNOTATIONS {
@@ -259,50 +261,85 @@ pub(crate) fn validate(kind: &Kind, object: &Value) -> Vec<Cause> {
             message,
         ));
     }
-    for finalizer in object::finalizers(object) {
-        keys(&mut causes, "finalizers", finalizer, finalizer);
-    }
-    causes.extend(validate_owners(object));
     causes
 }
 
+fn key_problems(causes: &mut Vec<Cause>, field: &str, key: &str, text: &str) {
+    let path = format!("metadata.{field}");
+    let problems = label_key_problems(key);
+    causes.extend(
+        problems
+            .iter()
+            .map(|why| Cause::invalid(&path, &text.into(), why)),
+    );
+}
+
 fn validate_owners(object: &Value) -> Vec<Cause> {
+    const PATH: &str = "metadata.ownerReferences";
     let mut causes = Vec::new();
     let list = object::at(object, &["metadata", "ownerReferences"]).and_then(Value::as_array);
-    let mut controllers = 0;
+    let mut controllers = Vec::new();
     for owner in list.into_iter().flatten() {
-        let path = "metadata.ownerReferences";
-        for (field, detail) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            let value = object::text(owner, &[field]);
-            if value.is_empty() {
-                causes.push(Cause::invalid(
-                    &format!("{path}.{field}"),
-                    &"".into(),
-                    detail,
-                ));
+        let text = |field: &str| object::text(owner, &[field]);
+        let version = text("apiVersion");
+        if version.is_empty() || version.matches('/').count() > 1 {
+            let path = format!("{PATH}.apiVersion");
+            causes.push(Cause::invalid(
+                &path,
+                &version.into(),
+                "version must not be empty",
+            ));
+        }
+        for field in ["kind", "name", "uid"] {
+            if text(field).is_empty() {
+                let path = format!("{PATH}.{field}");
+                causes.push(Cause::invalid(&path, &"".into(), "must not be empty"));
             }
         }
+        if (version, text("kind")) == ("v1", "Event") {
+            let message = format!(
+                "Invalid value: {}: /v1, Kind=Event is disallowed from being an owner",
+                owner_text(owner)
+            );
+            causes.push(Cause::new("FieldValueInvalid", PATH, message));
+        }
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
-            controllers += 1;
+            controllers.push(format!("{}/{}", text("kind"), text("name")));
         }
     }
-    if controllers > 1 {
-        let value = object::at(object, &["metadata", "ownerReferences"]).cloned();
-        let detail = "Only one reference can have Controller set to true";
-        let value = value.unwrap_or_default();
-        causes.push(Cause::invalid("metadata.ownerReferences", &value, detail));
+    if let [first, second, ..] = controllers.as_slice() {
+        let all: Vec<String> = list.into_iter().flatten().map(owner_text).collect();
+        let message = format!(
+            "Invalid value: [{}]: Only one reference can have Controller set to true. Found \
+             \"true\" in references for {first} and {second}",
+            all.join(",")
+        );
+        causes.push(Cause::new("FieldValueInvalid", PATH, message));
     }
     causes
+}
+
+/// An owner reference as messages show it, its fields in the order of their declaration.
+fn owner_text(owner: &Value) -> String {
+    let fields = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let shown = fields.iter().filter_map(|field| {
+        let value = owner.get(*field)?;
+        Some(format!("{field:?}:{value}"))
+    });
+    format!("{{{}}}", shown.collect::<Vec<_>>().join(","))
 }
 
 /// What an update may not change, checked against the stored object.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
+    let mut causes = validate_maps(new);
+    causes.extend(validate_owners(new));
     if object::is_deleting(old) {
         let known = object::finalizers(old);
         let added: Vec<&str> = object::finalizers(new)

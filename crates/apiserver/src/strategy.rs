@@ -1,13 +1,15 @@
 //! What built-in kinds do beyond being stored: their defaults, and what may not change.
 
+mod pod;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::access::escalation::Granting;
 use crate::access::objects;
 use crate::admission;
-use crate::object::{at, child_mut, meta_mut, name, text};
+use crate::object::{at, child_mut, is_deleting, meta_mut, name, text};
 use crate::registry::{Behaviour, Definition, Kind, ScalePaths};
 use crate::request::Caller;
 use crate::schema::printed::{go_type, plain};
@@ -39,8 +41,8 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
             default_text(object, "type", "Opaque");
         }
         Behaviour::Pod => {
-            prepare_pod(object);
-            object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"});
+            drop_field(object, "status");
+            pod::prepare(object);
         }
         Behaviour::CustomResourceDefinition => {
             drop_field(object, "status");
@@ -74,6 +76,13 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
     }
 }
 
+/// Adds to an object that is about to be made what nobody owns.
+pub(crate) fn admit(kind: &Kind, object: &mut Value) {
+    if kind.behaviour == Behaviour::Pod {
+        pod::admit(object);
+    }
+}
+
 /// Completes the new state of an object that exists.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if let Some(granting) = Granting::of(&kind.group, &kind.plural) {
@@ -93,7 +102,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             let kind = text(old, &["type"]).to_owned();
             default_text(object, "type", &kind);
         }
-        Behaviour::Pod => prepare_pod(object),
+        Behaviour::Pod => pod::prepare(object),
         Behaviour::CustomResourceDefinition => Definition::default(object),
         Behaviour::WebhookConfiguration => admission::complete(kind, object),
         Behaviour::CertificateSigningRequest => {
@@ -128,8 +137,11 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
             causes.extend(secret::missing_keys(object));
             causes.extend(old.and_then(|old| immutable(object, old, &["data"])));
         }
+        Behaviour::Pod => causes.extend(pod::validate(object, old)),
+        Behaviour::Namespace => causes.extend(check_phase(object)),
         Behaviour::ConfigMap => {
             causes.extend(check_keys(object, &["data", "binaryData"]));
+            causes.extend(check_repeated(object));
             causes.extend(old.and_then(|old| immutable(object, old, &["data", "binaryData"])));
         }
         Behaviour::CustomResourceDefinition => causes.extend(Definition::validate(object, old)),
@@ -213,8 +225,12 @@ fn check_keys(object: &Value, fields: &[&str]) -> Vec<Cause> {
                 "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
                  (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
                  '[-._a-zA-Z0-9]+')"
-            } else if key == "." || key.starts_with("..") {
-                "must not be '.' and must not start with '..'"
+            } else if key == "." {
+                "must not be '.'"
+            } else if key == ".." {
+                "must not be '..'"
+            } else if key.starts_with("..") {
+                "must not start with '..'"
             } else {
                 continue;
             };
@@ -226,6 +242,27 @@ fn check_keys(object: &Value, fields: &[&str]) -> Vec<Cause> {
         }
     }
     causes
+}
+
+/// Keys that hold both a text and bytes.
+fn check_repeated(object: &Value) -> Vec<Cause> {
+    let bytes = object.get("binaryData").and_then(Value::as_object);
+    let keys = bytes.into_iter().flatten().map(|(key, _)| key);
+    let repeated = keys.filter(|key| at(object, &["data", key.as_str()]).is_some());
+    let why = "duplicate of key present in binaryData";
+    repeated
+        .map(|key| Cause::invalid(&format!("data[{key}]"), &key.as_str().into(), why))
+        .collect()
+}
+
+/// A namespace ends only when it is deleted.
+fn check_phase(object: &Value) -> Option<Cause> {
+    let phase = at(object, &["status", "phase"])?;
+    if is_deleting(object) || matches!(phase.as_str(), Some("Active" | "")) {
+        return None;
+    }
+    let why = "may only be 'Active' if `deletionTimestamp` is empty";
+    Some(Cause::invalid("status.Phase", phase, why))
 }
 
 fn immutable(object: &Value, old: &Value, fields: &[&str]) -> Option<Cause> {
@@ -275,50 +312,5 @@ fn fold_string_data(secret: &mut Value) {
     for (key, value) in texts {
         let encoded = STANDARD.encode(value.as_str().unwrap_or_default());
         data.insert(key, encoded.into());
-    }
-}
-
-fn prepare_pod(pod: &mut Value) {
-    let spec = child_mut(pod, "spec");
-    let defaults = [
-        ("restartPolicy", json!("Always")),
-        ("dnsPolicy", json!("ClusterFirst")),
-        ("schedulerName", json!("default-scheduler")),
-        ("terminationGracePeriodSeconds", json!(30)),
-        ("securityContext", json!({})),
-        ("enableServiceLinks", json!(true)),
-    ];
-    fill(spec, defaults);
-    for list in ["containers", "initContainers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        for container in containers
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_object_mut)
-        {
-            let image = container
-                .get("image")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let tagged = image
-                .rsplit('/')
-                .next()
-                .is_some_and(|last| last.contains(':'));
-            let latest = !tagged || image.ends_with(":latest");
-            let pull = if latest { "Always" } else { "IfNotPresent" };
-            let defaults = [
-                ("imagePullPolicy", json!(pull)),
-                ("terminationMessagePath", json!("/dev/termination-log")),
-                ("terminationMessagePolicy", json!("File")),
-                ("resources", json!({})),
-            ];
-            fill(container, defaults);
-        }
-    }
-}
-
-fn fill<const N: usize>(map: &mut Map<String, Value>, defaults: [(&str, Value); N]) {
-    for (field, value) in defaults {
-        map.entry(field).or_insert(value);
     }
 }

@@ -96,7 +96,8 @@ pub fn apply(
     if same_object && managed == former {
         return Ok(live_object.clone());
     }
-    if let Some(owned) = managed.owners.get_mut(&applier) {
+    // Who only says what is so already is noted, but not when.
+    if let Some(owned) = managed.owners.get_mut(&applier).filter(|_| !same_object) {
         owned.time = Some(stamp(now));
     }
     managed.cap();

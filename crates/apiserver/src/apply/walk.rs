@@ -157,8 +157,10 @@ fn compare_maps(
 /// Whether a field of a built-in type is an object or list that is never absent, so that setting
 /// something inside doesn't own the object or list itself.
 fn always_there(name: &str, node: Option<&Node>) -> bool {
-    const STRUCTS: [&str; 6] = [
+    const STRUCTS: [&str; 8] = [
         "metadata",
+        "names",
+        "acceptedNames",
         "spec",
         "status",
         "template",

@@ -1,5 +1,7 @@
 //! Delete one object or a collection: finalizers, propagation, preconditions; and eviction.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::Response;
 use serde_json::{Value, json};
@@ -16,7 +18,7 @@ use crate::request::body;
 use crate::request::go_json::type_name;
 use crate::request::options::{Options, Preconditions};
 use crate::status_error::{Cause, Failure, Outcome};
-use crate::store::{CommitError, Expect, Key};
+use crate::store::{CommitError, Expect, Key, Record};
 
 /// Dependents must go before the object.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -120,9 +122,9 @@ fn check_options(body: &Value) -> Outcome<()> {
 
 /// What a delete has done.
 pub(crate) enum Deleted {
-    Gone(std::sync::Arc<crate::store::Record>),
+    Gone(Arc<Record>),
     /// Finalizers hold the object.
-    Waiting(std::sync::Arc<crate::store::Record>),
+    Waiting(Arc<Record>),
 }
 
 /// Removes the object, or marks it as being deleted when finalizers hold it.
@@ -146,7 +148,15 @@ pub(crate) async fn begin(
         let new = marked(writing, &old, propagation);
         let outcome = if is_gone(kind.behaviour, &new) {
             let removed = writing.remove(key, live.revision).await?;
-            removed.map(Deleted::Gone)
+            // Who gets the object as an answer sees that it was told to go.
+            let is_shown = kind.behaviour == Behaviour::Pod;
+            removed.map(|gone| {
+                Deleted::Gone(if is_shown {
+                    Arc::new(Record::new(new, gone.revision))
+                } else {
+                    gone
+                })
+            })
         } else if new == old {
             writing
                 .instance

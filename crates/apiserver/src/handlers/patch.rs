@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::answer;
 use super::call::Call;
-use super::write::{Writing, check_kind, check_type};
+use super::write::{Writing, check_kind, check_version};
 use crate::access::{self, Attributes, Resource};
 use crate::apply;
 use crate::object;
@@ -180,7 +180,7 @@ fn check_applied(call: &Call, config: &mut Value) -> Outcome<()> {
             "invalid object type: {group}/{version}, Kind={kind}"
         )));
     }
-    check_type(&call.served, config)?;
+    check_version(&call.served, config)?;
     check_kind(&call.served, config)?;
     if object::at(config, &["metadata", "managedFields"]).is_some_and(|fields| !fields.is_null()) {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
@@ -235,6 +235,7 @@ fn apply_failure(error: apply::ApplyError) -> Failure {
 fn patch_failure(error: PatchError) -> Failure {
     match error {
         PatchError::Malformed(message) => Failure::bad_request(message),
+        PatchError::Ambiguous(message) => Failure::new(500, "", message),
         PatchError::TooLarge(message) => {
             let message = format!("Request entity too large: {message}");
             Failure::new(413, "RequestEntityTooLarge", message)

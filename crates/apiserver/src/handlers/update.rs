@@ -6,19 +6,12 @@ use http::Response;
 use super::answer;
 use super::call::Call;
 use super::write::Writing;
-use crate::object;
-use crate::status_error::{Failure, Outcome};
+use crate::status_error::Outcome;
 
 /// Replaces the named object by the one in the body.
 pub(crate) async fn update(call: &Call) -> Outcome<Response<Body>> {
     let decoded = answer::decoded(call)?;
     let new = decoded.value;
-    if object::name(&new).is_empty() && call.target.subresource != "scale" {
-        let name = call.name();
-        return Err(Failure::bad_request(format!(
-            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )));
-    }
     let warn = |text| call.warn(text);
     let writing = Writing {
         repeated: decoded.repeated,

@@ -23,14 +23,17 @@ pub enum PatchError {
     Unprocessable(String),
     /// The patch has too many operations: answer 413 `RequestEntityTooLarge`.
     TooLarge(String),
+    /// The patch leaves open which entry of a list it means: answer 500, as Kubernetes does.
+    Ambiguous(String),
 }
 
 impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(message) | Self::Unprocessable(message) | Self::TooLarge(message) => {
-                f.write_str(message)
-            }
+            Self::Malformed(message)
+            | Self::Unprocessable(message)
+            | Self::TooLarge(message)
+            | Self::Ambiguous(message) => f.write_str(message),
         }
     }
 }

@@ -354,7 +354,8 @@ fn check_order(
 }
 
 fn missing_key(entry: &Value, key: &str) -> PatchError {
-    PatchError::Malformed(format!(
+    let entry = plain(entry);
+    PatchError::Ambiguous(format!(
         "map: {entry} does not contain declared merge key: {key}"
     ))
 }

@@ -53,7 +53,14 @@ fn unique(list: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<FieldEr
             None => entry.clone(),
             Some(keys) => match identity(entry, keys, node) {
                 Some(identity) => Value::Object(identity),
-                None => continue,
+                None => {
+                    if !entry.is_null() {
+                        let why = "must be an object for an array of list-type map";
+                        let at = path.index(index).to_string();
+                        errors.push(FieldError::invalid(at, entry.clone(), why));
+                    }
+                    continue;
+                }
             },
         };
         // Each repeated value is told once, where it occurs the second time.

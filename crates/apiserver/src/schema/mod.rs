@@ -12,6 +12,7 @@
 //! | `defaulting` | fills absent fields |
 //! | `validate` | the order of the checks |
 //! | `values` | types, bounds, formats, combinations |
+//! | `embedded` | types and metadata of embedded resources |
 //! | `lists` | uniqueness in sets and maps |
 //! | `rules` | CEL: declared, typed, evaluated |
 //! | `correlate` | the old value of a new one |
@@ -24,6 +25,7 @@ pub mod builtin;
 mod correlate;
 mod decoding;
 mod defaulting;
+mod embedded;
 pub(crate) mod field_error;
 mod format;
 mod lists;

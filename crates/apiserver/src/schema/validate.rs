@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::field_error::{FieldError, FieldErrorKind};
 use super::structural::Structural;
-use super::{lists, path::Path, rules, values};
+use super::{embedded, lists, path::Path, rules, values};
 
 /// Checks an object: types, bounds, formats, combinations, list types and rules.
 pub fn validate(new: &Value, old: Option<&Value>, schema: &Structural) -> Vec<FieldError> {
@@ -30,6 +30,9 @@ pub fn validate_beside(
     }
     values::check_object(new, old, &schema.root, &mut errors);
     let blocked = blocked || errors.iter().any(blocks_rules);
+    if old.is_none() {
+        embedded::check(new, &schema.root, &Path::Root, &mut errors);
+    }
     if schema.root.lists_below {
         check_lists(new, old, schema, &mut errors);
     }

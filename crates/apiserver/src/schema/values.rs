@@ -67,7 +67,9 @@ impl Check<'_> {
             | (JsonType::String, Value::String(_))
             | (JsonType::Number, Value::Number(_))
             | (JsonType::Boolean, Value::Bool(_)) => true,
-            (JsonType::Integer, Value::Number(_)) => is_whole(value),
+            (JsonType::Integer, Value::Number(number)) => {
+                is_whole(value) && !(is_long(node) && too_long(number))
+            }
             _ => false,
         };
         if !fits {
@@ -86,9 +88,6 @@ impl Check<'_> {
             (Some(format), Value::Number(_)) => self.wrong(path, format, "float64"),
             (Some(format), _) => self.wrong(path, format, ""),
             (None, _) => self.wrong_type(path, wanted.name(), value),
-        }
-        if let Value::Number(number) = value {
-            self.range(number, node, path);
         }
     }
 
@@ -213,6 +212,7 @@ impl Check<'_> {
                 value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value),
             ),
             (Some(JsonType::Integer), Some("uint64")) => ("integer", number.as_u64().is_some()),
+            (Some(JsonType::Integer), Some("int64")) if too_long(number) => ("integer", false),
             (Some(JsonType::Integer), _) => ("integer", value.fract() == 0.0),
             (Some(JsonType::Number), Some("float")) => {
                 ("number", value.abs() <= f64::from(f32::MAX))
@@ -419,6 +419,15 @@ fn is_whole(value: &Value) -> bool {
     value.as_i64().is_some()
         || value.as_u64().is_some()
         || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn is_long(node: &Node) -> bool {
+    node.checks.format.as_deref() == Some("int64")
+}
+
+/// Whether a number is beyond 64 bits with a sign.
+fn too_long(number: &Number) -> bool {
+    number.is_u64() && number.as_i64().is_none()
 }
 
 pub(crate) fn type_name(value: &Value) -> &'static str {

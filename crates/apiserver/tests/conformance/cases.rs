@@ -24,6 +24,9 @@ pub(crate) struct Topic {
     /// Definitions (`definitions/NAME.yaml`) that the cases need.
     #[serde(default)]
     pub(crate) definitions: Vec<String>,
+    /// Fields of metadata that no answer is compared by, each with the reason.
+    #[serde(default)]
+    pub(crate) without: BTreeMap<String, String>,
     cases: Vec<Case>,
 }
 
@@ -59,6 +62,9 @@ pub(crate) struct Step {
     pub(crate) events: Option<usize>,
     /// The answer is a watch that stays open under this name; `do: READ NAME` reads from it.
     pub(crate) open: Option<String>,
+    /// Of an object that is answered, only the code counts.
+    #[serde(default)]
+    pub(crate) brief: bool,
     /// Why this server answers differently by design.
     pub(crate) differs: Option<String>,
     /// What explains the difference by the age of the recorded server's core kinds (1.20).

@@ -207,8 +207,11 @@ impl Run<'_> {
         let answer = self.send(make, step.until, streams).await;
         let response = match answer {
             Ok(response) => response,
-            Err(answer) => {
+            Err(mut answer) => {
                 self.keep(step, &answer["body"]);
+                if step.brief && answer["body"]["kind"] != "Status" {
+                    answer["body"] = Value::Null;
+                }
                 return normalize(answer);
             }
         };

@@ -45,6 +45,8 @@ fn differences(topic: &Topic, ours: &[Value], genuine: &[Value]) -> Vec<String> 
         return vec![format!("{}: record the genuine server anew", topic.name)];
     }
     let compare = |((step, ours), genuine): ((&cases::Step, &Value), &Value)| {
+        let ours = &compare::without(ours, &topic.without);
+        let genuine = &compare::without(genuine, &topic.without);
         let title = format!("{} / {}", topic.name, step.title);
         let explained = step.differs.is_some() || step.age.is_some();
         let code = step

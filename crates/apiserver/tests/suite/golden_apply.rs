@@ -175,6 +175,7 @@ fn unpatched(error: PatchError) -> (u16, String, Vec<(String, String)>) {
         PatchError::Malformed(_) => (400, text, Vec::new()),
         PatchError::Unprocessable(_) => (422, text, Vec::new()),
         PatchError::TooLarge(_) => (413, text, Vec::new()),
+        PatchError::Ambiguous(_) => (500, text, Vec::new()),
     }
 }
 

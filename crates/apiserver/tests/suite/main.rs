@@ -11,6 +11,7 @@ mod controller;
 mod conversion;
 mod durability;
 mod expressions;
+mod fuzz;
 mod golden_apply;
 mod golden_core;
 mod golden_definition;

@@ -11,7 +11,7 @@ mod signing;
 
 pub(crate) use admit::Told;
 pub(crate) use difference::is_gone;
-pub(crate) use place::{check_kind, check_type};
+pub(crate) use place::{check_kind, check_version};
 
 use std::sync::Arc;
 
@@ -302,6 +302,7 @@ impl<'a> Writing<'a> {
     /// and tracked before.
     fn prepare_create(&self, new: &mut Value, seen: bool) -> Outcome<()> {
         self.shape_create(new, seen)?;
+        strategy::admit(&self.served.kind, new);
         self.validate(new, None)?;
         self.check_rights(new, None)?;
         self.finish(new);
@@ -451,7 +452,7 @@ impl<'a> Writing<'a> {
     }
 
     /// The refusal of an object that cannot be read.
-    fn unreadable(&self, why: &str, sent: Option<Value>) -> Failure {
+    pub(super) fn unreadable(&self, why: &str, sent: Option<Value>) -> Failure {
         if let Some(sent) = sent {
             let value = Value::String(sent.to_string());
             return Failure::invalid_as("", "", "", &[Cause::invalid("patch", &value, why)]);

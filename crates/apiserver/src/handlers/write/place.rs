@@ -41,6 +41,9 @@ impl Writing<'_> {
     /// Whether the body is of the version that the path is about. Of a custom kind at another
     /// version no field is known.
     pub(super) fn check_version(&self, new: &mut Value) -> Outcome<()> {
+        if self.patches {
+            return self.check_patched(new);
+        }
         let refused = check_type(&self.served, new);
         let named = object::text(new, &["apiVersion"]);
         let other = !named.is_empty() && named != self.served.api_version();
@@ -55,6 +58,23 @@ impl Writing<'_> {
                 .for_each(|field| (self.warn)(format!("unknown field {field:?}")));
         }
         refused
+    }
+
+    /// What a patch made of an object must still be one of its kind.
+    fn check_patched(&self, new: &Value) -> Outcome<()> {
+        let (own, given) = (
+            self.served.api_version(),
+            object::text(new, &["apiVersion"]),
+        );
+        let kind = &self.served.kind.kind;
+        if self.served.kind.is_custom() && given != own {
+            let cause = Cause::invalid("apiVersion", &given.into(), &format!("must be {own}"));
+            return Err(Failure::invalid_as("", kind, object::name(new), &[cause]));
+        }
+        match metadata::decode_problem(new) {
+            Some(why) => Err(self.unreadable(&why, Some(new.clone()))),
+            None => Ok(()),
+        }
     }
 
     /// Objects are made only in namespaces that exist and stay.
@@ -85,7 +105,13 @@ impl Writing<'_> {
         let kind = &self.served.kind;
         let name = object::name(old);
         let given = object::name(new);
-        if !given.is_empty() && given != name {
+        if given.is_empty() {
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be \
+                 provided"
+            )));
+        }
+        if given != name {
             return Err(Failure::bad_request(format!(
                 "the name of the object ({given}) does not match the name on the URL ({name})"
             )));
@@ -204,8 +230,21 @@ pub(super) fn drop_empty(meta: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the body is of the type that the path is about; a missing type is filled in.
-pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
+/// Whether the body is of the version that the path is about, and can be read.
+fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
+    check_version(served, new)?;
+    let kind = &served.kind.kind;
+    if let Some(problem) = metadata::decode_problem(new) {
+        let version = &served.version().name;
+        return Err(Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether the body is of the version that the path is about; a missing version is filled in.
+pub(crate) fn check_version(served: &Served, new: &mut Value) -> Outcome<()> {
     let (api_version, kind) = (served.api_version(), &served.kind.kind);
     let given = object::text(new, &["apiVersion"]);
     let other = given != api_version && (!given.is_empty() || served.kind.is_custom());
@@ -220,12 +259,6 @@ pub(crate) fn check_type(served: &Served, new: &mut Value) -> Outcome<()> {
         return Err(Failure::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version \
              ({api_version})"
-        )));
-    }
-    if let Some(problem) = metadata::decode_problem(new) {
-        let version = &served.version().name;
-        return Err(Failure::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {problem}"
         )));
     }
     new["apiVersion"] = api_version.into();

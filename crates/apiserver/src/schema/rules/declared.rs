@@ -36,8 +36,9 @@ impl Declared {
             json!(self.field_path),
             json!(self.optional_old_self),
         );
-        // The keys keep their order only as text.
-        Value::String(text)
+        // The keys keep their order only as text, which is safe in a page.
+        let escaped = text.replace('&', "\\u0026");
+        Value::String(escaped.replace('<', "\\u003c").replace('>', "\\u003e"))
     }
 }
 
@@ -343,7 +344,10 @@ impl Compiler {
         None
     }
 
-    fn refuse(&mut self, at: &str, declared: &Declared, detail: String) {
+    fn refuse(&mut self, at: &str, declared: &Declared, mut detail: String) {
+        if at.ends_with(".messageExpression") && detail.starts_with("compilation failed") {
+            detail.insert_str(0, "messageExpression ");
+        }
         let shown = Some(declared.shown());
         self.errors
             .push(FieldError::new(FieldErrorKind::Invalid, at, shown, detail).raw());

@@ -6,7 +6,7 @@ use super::types::Type;
 pub(super) fn is_library(name: &str) -> bool {
     matches!(
         name,
-        "sets" | "math" | "base64" | "optional" | "format" | "strings" | "ip" | "jsonpatch" | "cel"
+        "sets" | "optional" | "format" | "strings" | "ip" | "jsonpatch" | "cel"
     )
 }
 
@@ -33,17 +33,15 @@ pub(super) fn answer<'a>(
     target: Option<&Type<'a>>,
     args: &[Type<'a>],
 ) -> Option<Type<'a>> {
-    conversion(name, args)
+    conversion(name)
         .or_else(|| text(name, target))
         .or_else(|| list(name, target))
         .or_else(|| library(name))
         .or_else(|| optional(name, target, args))
 }
 
-fn conversion<'a>(name: &str, args: &[Type<'a>]) -> Option<Type<'a>> {
+fn conversion<'a>(name: &str) -> Option<Type<'a>> {
     Some(match name {
-        // The interpreter would ignore a time zone.
-        name if name.starts_with("get") && !args.is_empty() => return None,
         "size" | "getFullYear" | "getMonth" | "getDayOfYear" | "getDayOfMonth" | "getDate"
         | "getDayOfWeek" | "getHours" | "getMinutes" | "getSeconds" | "getMilliseconds" => {
             Type::Int
@@ -79,6 +77,7 @@ fn text<'a>(name: &str, target: Option<&Type<'a>>) -> Option<Type<'a>> {
 fn list<'a>(name: &str, target: Option<&Type<'a>>) -> Option<Type<'a>> {
     Some(match name {
         "isSorted" => Type::Bool,
+        "sum" if matches!(target, Some(Type::List(inner)) if !inner.is_summable()) => return None,
         "sum" | "min" | "max" => match target {
             Some(Type::List(inner)) => (**inner).clone(),
             _ => Type::Dyn,
@@ -119,14 +118,11 @@ fn library<'a>(name: &str) -> Option<Type<'a>> {
         "quantity" | "add" | "sub" => Type::Library("kubernetes.Quantity"),
         "asApproximateFloat" => Type::Double,
         "semver" => Type::Library("kubernetes.Semver"),
-        "base64.encode" => Type::String,
-        "base64.decode" => Type::Bytes,
         "jsonpatch.escapeKey" => Type::String,
         "validate" => Type::Optional(Box::new(Type::List(Box::new(Type::String)))),
         // The interpreter answers with another type.
         "format.named" => return None,
         name if name.starts_with("format.") => Type::Library("kubernetes.NamedFormat"),
-        name if name.starts_with("math.") => Type::Dyn,
         _ => return None,
     })
 }

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use chrono::{Datelike, Timelike};
 use kube_cel::KubeCelExt;
-use kube_cel::cel::extractors::This;
+use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 
@@ -61,6 +62,14 @@ pub(super) fn context() -> Context<'static> {
             other => original("string(it)", other),
         }
     });
+    for (name, part) in TIME_PARTS {
+        context.add_function(
+            name,
+            move |This(value): This<Cel>, Arguments(args): Arguments| {
+                time_part(name, part, value, args.first())
+            },
+        );
+    }
     context.add_function("int", |value: Cel| -> Answer {
         match value {
             Cel::Timestamp(time) => Ok(Cel::Int(time.timestamp())),
@@ -68,6 +77,62 @@ pub(super) fn context() -> Context<'static> {
         }
     });
     context
+}
+
+/// A part of a time, as a number.
+type Part = fn(&chrono::NaiveDateTime) -> i64;
+
+/// The parts of a time that can be asked for in a time zone; a duration has some of them, too.
+const TIME_PARTS: [(&str, Part); 10] = [
+    ("getFullYear", |time| time.year().into()),
+    ("getMonth", |time| time.month0().into()),
+    ("getDayOfYear", |time| time.ordinal0().into()),
+    ("getDayOfMonth", |time| time.day0().into()),
+    ("getDate", |time| time.day().into()),
+    ("getDayOfWeek", |time| {
+        time.weekday().num_days_from_sunday().into()
+    }),
+    ("getHours", |time| time.hour().into()),
+    ("getMinutes", |time| time.minute().into()),
+    ("getSeconds", |time| time.second().into()),
+    ("getMilliseconds", |time| {
+        (time.nanosecond() / 1_000_000).into()
+    }),
+];
+
+fn time_part(name: &str, part: Part, value: Cel, zone: Option<&Cel>) -> Answer {
+    let Cel::Timestamp(time) = &value else {
+        return original(&format!("it.{name}()"), value);
+    };
+    let zone = match zone {
+        None => jiff::tz::TimeZone::UTC,
+        Some(Cel::String(zone)) => time_zone(zone).ok_or_else(|| {
+            ExecutionError::function_error(name, format!("unknown time zone {zone}"))
+        })?,
+        Some(_) => return Err(ExecutionError::NoSuchOverload),
+    };
+    let moment = jiff::Timestamp::from_second(time.timestamp())
+        .map_err(|error| ExecutionError::function_error(name, error.to_string()))?;
+    let offset = i64::from(zone.to_offset(moment).seconds());
+    let local = time.naive_utc() + chrono::Duration::seconds(offset);
+    Ok(Cel::Int(part(&local)))
+}
+
+/// A zone by its name, or by its distance from UTC such as `-03:30`.
+fn time_zone(name: &str) -> Option<jiff::tz::TimeZone> {
+    if let Ok(zone) = jiff::tz::TimeZone::get(name) {
+        return Some(zone);
+    }
+    let (sign, distance) = match name.strip_prefix('-') {
+        Some(distance) => (-1, distance),
+        None => (1, name.strip_prefix('+').unwrap_or(name)),
+    };
+    let (hours, minutes) = distance.split_once(':')?;
+    let seconds = hours.parse::<i32>().ok()?.checked_mul(3600)?
+        + minutes.parse::<i32>().ok()?.checked_mul(60)?;
+    jiff::tz::Offset::from_seconds(sign * seconds)
+        .ok()
+        .map(jiff::tz::TimeZone::fixed)
 }
 
 thread_local! {

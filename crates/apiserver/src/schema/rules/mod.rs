@@ -211,7 +211,12 @@ impl Walk<'_> {
         path: &Path<'_>,
         reason: &str,
     ) {
-        let source = rule.declared.rule.trim();
+        let written = rule.declared.message.as_deref().unwrap_or_default().trim();
+        let source = if written.is_empty() {
+            rule.declared.rule.trim()
+        } else {
+            written
+        };
         let detail = format!("{reason} evaluating rule: {source}");
         let kind = FieldErrorKind::Invalid;
         let shown = Some(Value::from(type_of(new, node)));

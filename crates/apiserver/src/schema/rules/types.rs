@@ -17,6 +17,9 @@ use super::functions;
 use super::values::escape;
 use crate::schema::structural::{Additional, JsonType, Node};
 
+/// The one word that CEL keeps for itself and yet selects by.
+pub(super) const NAMESPACE: &str = "namespace";
+
 /// The type of a value in a rule.
 #[derive(Clone)]
 pub(super) enum Type<'a> {
@@ -74,16 +77,20 @@ impl<'a> Type<'a> {
                 if name == "metadata" && node.whole_object {
                     return Some(Type::Metadata);
                 }
-                let found = node
-                    .properties
-                    .iter()
-                    .find(|(field, _)| escape(field) == name);
+                let found = node.properties.iter().find(|(field, _)| {
+                    escape(field) == name || *field == NAMESPACE && name == NAMESPACE
+                });
                 Type::of(found?.1)
             }
             Self::Metadata => matches!(name, "name" | "generateName").then_some(Type::String),
             Self::Map(values) => Some((**values).clone()),
             _ => Some(Type::Dyn),
         }
+    }
+
+    /// Whether values of the type can be added up.
+    pub(super) fn is_summable(&self) -> bool {
+        self.is_number() || matches!(self, Self::Duration | Self::Dyn)
     }
 
     fn is_number(&self) -> bool {
@@ -233,12 +240,24 @@ fn check_call<'a>(call: &CallExpr, scope: &Scope<'a>) -> Result<Type<'a>, String
     if optional {
         return Ok(Type::Optional(Box::new(Type::Dyn)));
     }
+    if name == "matches"
+        && let Some(Expr::Literal(LiteralValue::String(pattern))) =
+            call.args.last().map(|arg| &arg.expr)
+        && regex::Regex::new(pattern.inner()).is_err()
+    {
+        return Err("invalid matches argument".to_owned());
+    }
     if let Some(answer) = operator(name, &args) {
         return answer;
     }
     let qualified = library.map(|library| format!("{library}.{name}"));
-    functions::answer(qualified.as_deref().unwrap_or(name), target.as_ref(), &args)
-        .ok_or_else(|| format!("undeclared reference to '{name}' (in container '')"))
+    let answer = functions::answer(qualified.as_deref().unwrap_or(name), target.as_ref(), &args);
+    answer.ok_or_else(|| match &target {
+        Some(target) if name == "sum" => {
+            format!("found no matching overload for '{name}' applied to '{target}.()'")
+        }
+        _ => format!("undeclared reference to '{name}' (in container '')"),
+    })
 }
 
 /// The type of an operator's answer; `None` for functions.
@@ -291,7 +310,7 @@ fn operator<'a>(name: &str, args: &[Type<'a>]) -> Option<Result<Type<'a>, String
                     one.clone()
                 })
             } else {
-                Ok(Type::Dyn)
+                fail()
             }
         }
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => arithmetic(one, other, fail),
@@ -336,11 +355,12 @@ fn check_comprehension<'a>(
     let range = check(&comprehension.iter_range, scope)?;
     let element = match range {
         Type::List(inner) => *inner,
-        Type::Map(_) | Type::Object(_) => Type::String,
+        Type::Map(_) => Type::String,
         Type::Dyn => Type::Dyn,
         other => {
             return Err(format!(
-                "expression of type '{other}' cannot be range of a comprehension"
+                "expression of type '{other}' cannot be range of a comprehension (must be list, \
+                 map, or dynamic)"
             ));
         }
     };

@@ -13,6 +13,7 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
+use super::types::NAMESPACE;
 use crate::schema::correlate::list_key;
 use crate::schema::format::go_duration_nanoseconds;
 use crate::schema::structural::{JsonType, ListType, Node};
@@ -78,10 +79,12 @@ pub(crate) fn to_cel(value: &Value, node: Option<&Node>) -> Cel {
                 } else {
                     escape(name)
                 };
-                out.insert(
-                    Key::String(Arc::new(name.into_owned())),
-                    to_cel(child, below),
-                );
+                let value = to_cel(child, below);
+                if name == "__namespace__" {
+                    let plain = Key::String(Arc::new(NAMESPACE.to_owned()));
+                    out.insert(plain, value.clone());
+                }
+                out.insert(Key::String(Arc::new(name.into_owned())), value);
             }
             Cel::Map(Map { map: Arc::new(out) })
         }
@@ -154,6 +157,10 @@ pub(crate) fn to_cel_beside(old: &Value, new: &Value, node: &Node) -> Cel {
                 } else {
                     escape(name)
                 };
+                if name == "__namespace__" {
+                    let plain = Key::String(Arc::new(NAMESPACE.to_owned()));
+                    out.insert(plain, converted.clone());
+                }
                 out.insert(Key::String(Arc::new(name.into_owned())), converted);
             }
             Cel::Map(Map { map: Arc::new(out) })
