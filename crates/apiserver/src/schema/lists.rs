@@ -51,9 +51,10 @@ fn unique(list: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<FieldEr
     for (index, entry) in list.iter().enumerate() {
         let identity = match keys {
             None => entry.clone(),
-            Some(keys) => match identity(entry, keys, node) {
-                Some(identity) => Value::Object(identity),
-                None => {
+            Some(keys) => {
+                if let Some(identity) = identity(entry, keys, node) {
+                    Value::Object(identity)
+                } else {
                     if !entry.is_null() {
                         let why = "must be an object for an array of list-type map";
                         let at = path.index(index).to_string();
@@ -61,7 +62,7 @@ fn unique(list: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<FieldEr
                     }
                     continue;
                 }
-            },
+            }
         };
         // Each repeated value is told once, where it occurs the second time.
         match seen.get_mut(&identity.to_string()) {
