@@ -1,0 +1,608 @@
+//! A model of what the ARM calls of one pool do, and of the Secret that holds the record. It runs
+//! the steps of a plan one by one, can stop after any of them, and writes down every call.
+//!
+//! Faithful where decisions depend on it: writes to a set are long-running and refused while
+//! another runs, the operation is found again by its address, a create with `If-None-Match` meets
+//! what exists, Autoscale fills a set to its setting's bounds, instances keep the custom data they
+//! were made with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use remuda_plan::{
+    azure::{
+        action::{Action as Call, SetPatch},
+        desired::{SetSpec, SettingSpec},
+        names,
+        observed::{
+            Handle, Observed, OperationState, Presence, ProvisioningState, ScaleSet, Setting,
+        },
+        outputs::member_state,
+    },
+    driver::{self, Driver},
+    error::{CloudFailure, FailureClass},
+    pool::{
+        action::{Action, Outlook, Plan, PlanStop},
+        members::{Address, Member},
+        outputs::Outputs,
+        read::Read,
+        record::OperationKind,
+    },
+};
+
+use super::demo::Demo;
+
+/// An instance of a set.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Instance {
+    pub(crate) zone: Option<String>,
+    pub(crate) power: Option<String>,
+    /// Digest of the custom data it was made with.
+    pub(crate) custom_data: String,
+}
+
+/// A set with what ARM does not show.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) set: ScaleSet,
+    pub(crate) custom_data: String,
+    pub(crate) instances: BTreeMap<u32, Instance>,
+    next_id: u32,
+}
+
+/// What Azure is working on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Running {
+    pub(crate) address: String,
+    kind: OperationKind,
+    set: String,
+    capacity: Option<i64>,
+}
+
+/// Everything of one resource group that a pool can touch.
+#[derive(Debug, Clone)]
+pub(crate) struct Cloud {
+    pub(crate) sets: BTreeMap<String, Held>,
+    pub(crate) settings: BTreeMap<String, Setting>,
+    pub(crate) running: Option<Running>,
+    /// How operations ended, by address.
+    pub(crate) ended: BTreeMap<String, OperationState>,
+    /// The next operation ends with this.
+    pub(crate) next_failure: Option<CloudFailure>,
+    /// The next write to a set is refused with this code.
+    pub(crate) refusing: Option<&'static str>,
+    /// Writes answer at once, without an operation.
+    pub(crate) is_instant: bool,
+    /// Operations have no address.
+    pub(crate) hides_addresses: bool,
+    /// Sets that the listing lacks although they exist.
+    pub(crate) lagging: BTreeSet<String>,
+    /// Whether the image exists.
+    pub(crate) has_image: bool,
+    /// Every call, in order, by its name and object.
+    pub(crate) calls: Vec<String>,
+    /// Every call with its content.
+    pub(crate) journal: Vec<Call>,
+    started: u32,
+}
+
+/// How a pass ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum End {
+    /// All steps ran.
+    Done(Outlook),
+    /// A call was refused: the rest did not run.
+    Refused(String),
+    /// A call takes time: the rest did not run.
+    Started,
+    /// The process died after this many steps.
+    Crashed,
+}
+
+pub(crate) fn name_of(call: &Call) -> String {
+    match call {
+        Call::CreateSet { set, .. } => format!("PUT {}", set.name),
+        Call::UpdateSet(patch) => format!("PATCH {}", patch.set),
+        Call::EmptySet { set, .. } => format!("EMPTY {set}"),
+        Call::DeleteSet { set } => format!("DELETE {set}"),
+        Call::PutSetting(setting) => format!("PUT {}", setting.name),
+        Call::DeleteSetting { name } => format!("DELETE {name}"),
+    }
+}
+
+impl Cloud {
+    pub(crate) fn new() -> Self {
+        Self {
+            sets: BTreeMap::new(),
+            settings: BTreeMap::new(),
+            running: None,
+            ended: BTreeMap::new(),
+            next_failure: None,
+            refusing: None,
+            is_instant: false,
+            hides_addresses: false,
+            lagging: BTreeSet::new(),
+            has_image: true,
+            calls: Vec::new(),
+            journal: Vec::new(),
+            started: 0,
+        }
+    }
+
+    /// What a full read shows.
+    pub(crate) fn observe(&self, handle: &Handle) -> Observed {
+        let tagged = self.sets.iter().filter(|(_, held)| {
+            let tags = &held.set.tags;
+            handle
+                .ownership
+                .iter()
+                .all(|(key, value)| tags.get(key) == Some(value))
+        });
+        let names: BTreeSet<&String> = tagged
+            .map(|(name, _)| name)
+            .chain(handle.sets.keys())
+            .collect();
+        let mut sets = BTreeMap::new();
+        let mut members = BTreeMap::new();
+        for name in names {
+            let Some(held) = self.sets.get(name) else {
+                sets.insert(name.clone(), Presence::Absent);
+                continue;
+            };
+            let set = Box::new(held.set.clone());
+            if self.lagging.contains(name) {
+                sets.insert(name.clone(), Presence::Unlisted(set));
+                continue;
+            }
+            sets.insert(name.clone(), Presence::Listed(set));
+            if handle.sets.get(name).is_some_and(|asked| asked.members) {
+                members.insert(name.clone(), Read::Known(held.members(handle)));
+            }
+        }
+        let settings = self.settings.iter().filter(|(name, _)| {
+            let set = name.strip_suffix("-autoscale");
+            set.is_some_and(|set| sets.contains_key(set))
+        });
+        Observed {
+            settings: Read::Known(settings.map(|(k, v)| (k.clone(), v.clone())).collect()),
+            operation: handle.operation.as_ref().map_or(Read::NotAsked, |address| {
+                Read::Known(self.operation(address))
+            }),
+            image: handle
+                .image
+                .as_ref()
+                .map_or(Read::NotAsked, |_| Read::Known(self.has_image)),
+            sets: Read::Known(sets),
+            members,
+        }
+    }
+
+    fn operation(&self, address: &str) -> OperationState {
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.address == address)
+        {
+            return OperationState::Running {
+                retry_after_seconds: Some(10),
+            };
+        }
+        self.ended
+            .get(address)
+            .cloned()
+            .unwrap_or(OperationState::Lost)
+    }
+
+    /// What the desired state of a pool looks at.
+    pub(crate) fn handle(demo: &Demo) -> Handle {
+        let desired = driver::Desired::Azure(Box::new(demo.good()));
+        azure(Driver::handle(&desired, &demo.context()))
+    }
+
+    /// The plan of a pass towards the desired state.
+    pub(crate) fn plan(&self, demo: &Demo) -> Result<Plan, PlanStop> {
+        self.plan_seeing(demo, |_| {})
+    }
+
+    /// The same with a change of what is seen.
+    pub(crate) fn plan_seeing(
+        &self,
+        demo: &Demo,
+        spoil: impl FnOnce(&mut Observed),
+    ) -> Result<Plan, PlanStop> {
+        let desired = driver::Desired::Azure(Box::new(demo.good()));
+        let handle = azure(Driver::handle(&desired, &demo.context()));
+        let mut observed = self.observe(&handle);
+        spoil(&mut observed);
+        let observed = driver::Observed::Azure(Box::new(observed));
+        Driver::diff(&desired, &observed, &demo.context())
+    }
+
+    /// The plan of a pass towards nothing.
+    pub(crate) fn teardown(&self, demo: &Demo) -> Plan {
+        let handle = Driver::Azure
+            .handle_from_record(&demo.context())
+            .expect("something was applied");
+        let observed = self.observe(&azure(handle.clone()));
+        let observed = driver::Observed::Azure(Box::new(observed));
+        Driver::Azure
+            .teardown(&handle, &observed, &demo.context())
+            .expect("every read succeeded")
+    }
+
+    /// What the pool publishes.
+    pub(crate) fn outputs(&self, demo: &Demo) -> Outputs {
+        self.outputs_seeing(demo, |_| {})
+            .expect("every read succeeded")
+    }
+
+    /// The same with a change of what is seen.
+    pub(crate) fn outputs_seeing(
+        &self,
+        demo: &Demo,
+        spoil: impl FnOnce(&mut Observed),
+    ) -> Result<Outputs, CloudFailure> {
+        let handle = Self::handle(demo);
+        let mut observed = self.observe(&handle);
+        spoil(&mut observed);
+        Driver::Azure.outputs(
+            &driver::Handle::Azure(handle),
+            &driver::Observed::Azure(Box::new(observed)),
+            &demo.good().dropped_node_labels,
+            Some(demo.inputs.replicas),
+            &demo.context(),
+        )
+    }
+
+    /// Runs the steps of a plan, as many as `crash_after` allows.
+    pub(crate) fn run(&mut self, demo: &mut Demo, plan: &Plan, crash_after: usize) -> End {
+        for (index, step) in plan.steps.iter().enumerate() {
+            if index == crash_after {
+                return End::Crashed;
+            }
+            let call = match &step.action {
+                Action::Remember(record) => {
+                    demo.record = Some((**record).clone());
+                    continue;
+                }
+                Action::Azure(call) => call,
+                Action::Aws(_) => panic!("a call of another cloud"),
+            };
+            self.calls.push(name_of(call));
+            self.journal.push(call.clone());
+            match self.apply(call) {
+                Ok(None) => {}
+                // Dead between the call and the record write that remembers its address.
+                Ok(Some(_)) if index + 1 == crash_after => return End::Crashed,
+                Ok(Some(address)) => {
+                    let address = (!self.hides_addresses).then_some(address);
+                    let record = demo.record.as_mut().expect("written before the call");
+                    record.driver.follow_operation(address);
+                    record.revision += 1;
+                    return End::Started;
+                }
+                Err(code) => return End::Refused(code.to_owned()),
+            }
+        }
+        if plan.steps.len() == crash_after {
+            return End::Crashed;
+        }
+        End::Done(plan.outlook.clone())
+    }
+
+    /// One pass; the calls it made.
+    pub(crate) fn pass(&mut self, demo: &mut Demo) -> Vec<String> {
+        demo.now += 10;
+        let plan = self.plan(demo).expect("a plan can be made");
+        let before = self.calls.len();
+        self.run(demo, &plan, usize::MAX);
+        self.calls[before..].to_vec()
+    }
+
+    /// Passes and time until nothing is left to do; every call they made.
+    pub(crate) fn settle(&mut self, demo: &mut Demo) -> Vec<String> {
+        let before = self.calls.len();
+        for _ in 0..40 {
+            demo.now += 10;
+            let plan = self.plan(demo).expect("a plan can be made");
+            let is_settled = plan.steps.is_empty() && plan.outlook == Outlook::Settled;
+            self.run(demo, &plan, usize::MAX);
+            if is_settled && self.running.is_none() {
+                return self.calls[before..].to_vec();
+            }
+            self.tick();
+        }
+        panic!("does not settle: {:?}", &self.calls[before..]);
+    }
+
+    /// Passes towards nothing until nothing is left; every call they made.
+    pub(crate) fn destroy(&mut self, demo: &mut Demo) -> Vec<String> {
+        let before = self.calls.len();
+        for _ in 0..40 {
+            demo.now += 10;
+            let plan = self.teardown(demo);
+            let is_settled = plan.steps.is_empty() && plan.outlook == Outlook::Settled;
+            self.run(demo, &plan, usize::MAX);
+            if is_settled {
+                return self.calls[before..].to_vec();
+            }
+            self.tick();
+        }
+        panic!("is never gone: {:?}", &self.calls[before..]);
+    }
+
+    /// Time goes by: what runs comes to its end, then Autoscale acts.
+    pub(crate) fn tick(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.finish(&running);
+        }
+        for (name, setting) in &self.settings {
+            let Some(profile) = &setting.profile else {
+                continue;
+            };
+            let set = name.strip_suffix("-autoscale").unwrap_or(name);
+            if let Some(held) = self.sets.get_mut(set) {
+                let capacity = held.set.capacity;
+                held.fill(capacity.clamp(profile.minimum, profile.maximum));
+            }
+        }
+    }
+
+    fn finish(&mut self, running: &Running) {
+        let failure = self.next_failure.take();
+        let end = match &failure {
+            Some(failure) => OperationState::Failed(failure.clone()),
+            None => OperationState::Succeeded,
+        };
+        self.ended.insert(running.address.clone(), end);
+        let Some(held) = self.sets.get_mut(&running.set) else {
+            return;
+        };
+        if failure.is_some() {
+            held.set.state = ProvisioningState::Failed;
+            return;
+        }
+        held.set.state = ProvisioningState::Succeeded;
+        if let Some(capacity) = running.capacity {
+            held.fill(capacity);
+        }
+        if running.kind == OperationKind::Delete {
+            self.sets.remove(&running.set);
+        }
+    }
+
+    fn apply(&mut self, call: &Call) -> Result<Option<String>, &'static str> {
+        let (kind, set, capacity) = match call {
+            Call::PutSetting(setting) => {
+                self.put_setting(setting);
+                return Ok(None);
+            }
+            Call::DeleteSetting { name } => {
+                self.settings.remove(name);
+                return Ok(None);
+            }
+            Call::CreateSet { set, capacity } => {
+                (OperationKind::Create, &set.name, Some(*capacity))
+            }
+            Call::UpdateSet(patch) => {
+                let capacity = patch.sku.as_ref().map(|sku| sku.capacity);
+                (OperationKind::Update, &patch.set, capacity)
+            }
+            Call::EmptySet { set, .. } => (OperationKind::Empty, set, Some(0)),
+            Call::DeleteSet { set } => (OperationKind::Delete, set, None),
+        };
+        if let Some(code) = self.refusing.take() {
+            return Err(code);
+        }
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.set == *set)
+        {
+            return Err("AnotherOperationInProgress");
+        }
+        match call {
+            Call::CreateSet { set, capacity } => self.create(set, *capacity)?,
+            Call::UpdateSet(patch) => self.update(patch)?,
+            Call::EmptySet { .. } => self.held(set)?.set.capacity = 0,
+            Call::DeleteSet { .. } if !self.sets.contains_key(set) => return Ok(None),
+            Call::DeleteSet { .. } | Call::PutSetting(_) | Call::DeleteSetting { .. } => {}
+        }
+        self.held(set)?.set.state = match kind {
+            OperationKind::Delete => ProvisioningState::Deleting,
+            _ => ProvisioningState::Running,
+        };
+        self.started += 1;
+        let running = Running {
+            address: format!("https://management.azure.com/operations/{}", self.started),
+            kind,
+            set: set.clone(),
+            capacity,
+        };
+        let address = running.address.clone();
+        self.running = Some(running.clone());
+        if self.is_instant {
+            self.running = None;
+            self.finish(&running);
+            return Ok(None);
+        }
+        Ok(Some(address))
+    }
+
+    pub(crate) fn held(&mut self, name: &str) -> Result<&mut Held, &'static str> {
+        self.sets.get_mut(name).ok_or("ResourceNotFound")
+    }
+
+    /// Every update of a set's model that was sent.
+    pub(crate) fn patches(&self) -> Vec<SetPatch> {
+        let calls = self.journal.iter();
+        calls
+            .filter_map(|call| match call {
+                Call::UpdateSet(patch) => Some((**patch).clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub(crate) fn set(&self, name: &str) -> &Held {
+        self.sets.get(name).expect("the set exists")
+    }
+
+    fn create(&mut self, spec: &SetSpec, capacity: i64) -> Result<(), &'static str> {
+        if self.sets.contains_key(&spec.name) {
+            return Err("PreconditionFailed");
+        }
+        self.sets
+            .insert(spec.name.clone(), Held::new(spec, capacity));
+        Ok(())
+    }
+
+    fn update(&mut self, patch: &SetPatch) -> Result<(), &'static str> {
+        let held = self.held(&patch.set)?;
+        let model = &mut held.set.model;
+        model.image = patch.image.clone();
+        if let Some(disk) = &patch.os_disk {
+            model.os_disk = disk.clone();
+        }
+        if let Some(network) = &patch.network {
+            model.network = network.clone();
+        }
+        if let Some(sku) = &patch.sku {
+            model.vm_size = sku.vm_size.clone();
+            held.set.capacity = sku.capacity;
+        }
+        if let Some(ssh) = &patch.ssh {
+            model.ssh_public_keys = [ssh.public_key.clone()].into();
+        }
+        model.boot_diagnostics = patch.boot_diagnostics.unwrap_or(model.boot_diagnostics);
+        model.encryption_at_host = patch.encryption_at_host.unwrap_or(model.encryption_at_host);
+        if let Some(identity) = &patch.identity_id {
+            model.identity_ids.insert(identity.clone());
+        }
+        for identity in &patch.removed_identity_ids {
+            model.identity_ids.remove(identity);
+        }
+        if let Some(tags) = &patch.tags {
+            held.set.tags = tags.clone();
+        }
+        if let Some(data) = &patch.custom_data {
+            held.custom_data = data.base64.reveal().clone();
+        }
+        if patch.constants {
+            held.set.foreign_fields.clear();
+        }
+        Ok(())
+    }
+
+    fn put_setting(&mut self, spec: &SettingSpec) {
+        let target = self.sets.get(&spec.set_name);
+        let target = target.map(|held| names::set_id(&place(), &held.set.name));
+        let setting = Setting {
+            name: spec.name.clone(),
+            target: target.unwrap_or_default(),
+            location: "westeurope".to_owned(),
+            tags: spec.tags.clone(),
+            profile: Some(spec.profile.clone()),
+            foreign_fields: Vec::new(),
+        };
+        self.settings.insert(spec.name.clone(), setting);
+    }
+}
+
+/// Where F is.
+pub(crate) fn place() -> remuda_plan::azure::place::Place {
+    super::demo::demo().good().place
+}
+
+fn azure(handle: driver::Handle) -> Handle {
+    match handle {
+        driver::Handle::Azure(handle) => handle,
+        driver::Handle::Aws(_) => panic!("a handle of another cloud"),
+    }
+}
+
+impl Held {
+    /// A set as a create makes it.
+    pub(crate) fn new(spec: &SetSpec, capacity: i64) -> Self {
+        Self {
+            set: ScaleSet {
+                name: spec.name.clone(),
+                location: "westeurope".to_owned(),
+                state: ProvisioningState::Succeeded,
+                capacity,
+                zones: spec.zones.clone(),
+                tags: spec.tags.clone(),
+                model: spec.model.clone(),
+                foreign_fields: Vec::new(),
+            },
+            custom_data: spec.custom_data.base64.reveal().clone(),
+            instances: BTreeMap::new(),
+            next_id: 0,
+        }
+    }
+
+    /// Makes or removes instances until there are so many.
+    pub(crate) fn fill(&mut self, capacity: i64) {
+        self.set.capacity = capacity;
+        let wanted = usize::try_from(capacity).expect("a count");
+        while self.instances.len() > wanted {
+            self.instances.pop_last();
+        }
+        while self.instances.len() < wanted {
+            let zones: Vec<&String> = self.set.zones.iter().collect();
+            let index = usize::try_from(self.next_id).expect("small");
+            let instance = Instance {
+                zone: zones
+                    .get(index % zones.len().max(1))
+                    .map(|zone| (*zone).clone()),
+                power: Some("running".to_owned()),
+                custom_data: self.custom_data.clone(),
+            };
+            self.instances.insert(self.next_id, instance);
+            self.next_id += 1;
+        }
+    }
+
+    /// Members as a read shows them, in its order.
+    pub(crate) fn members(&self, handle: &Handle) -> Vec<Member> {
+        let members = self.instances.iter().map(|(id, instance)| {
+            let (state, reason) = member_state(instance.power.as_deref());
+            let instance_id = id.to_string();
+            let address = |kind: &str, address: String| Address {
+                kind: kind.to_owned(),
+                address,
+            };
+            Member {
+                provider_id: names::member_provider_id(&handle.place, &self.set.name, &instance_id),
+                addresses: vec![
+                    address("InternalIP", format!("10.0.1.{}", id + 4)),
+                    address("Hostname", format!("{}{id:06}", self.set.name)),
+                ],
+                instance_id,
+                failure_domain: instance.zone.clone(),
+                state,
+                reason,
+            }
+        });
+        remuda_plan::pool::members::in_order(members.collect())
+    }
+}
+
+/// F with a test's changes, applied until nothing is left to do.
+pub(crate) fn applied(mut demo: Demo) -> (Cloud, Demo) {
+    let mut cloud = Cloud::new();
+    cloud.settle(&mut demo);
+    cloud.calls.clear();
+    cloud.journal.clear();
+    (cloud, demo)
+}
+
+/// A failure of an operation.
+pub(crate) fn failure(class: FailureClass, code: &str) -> CloudFailure {
+    CloudFailure {
+        class,
+        call: "PUT virtualMachineScaleSets".to_owned(),
+        code: code.to_owned(),
+        message: "the operation failed".to_owned(),
+        retry_after_seconds: None,
+    }
+}

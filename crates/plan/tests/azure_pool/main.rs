@@ -1,0 +1,36 @@
+//! The Azure pool's decisions, without any cloud: tables, properties and a model of what the calls
+//! do. One file a noun; `demo` is fixture F of the Azure document, `cloud` the model.
+
+#![allow(
+    clippy::panic,
+    reason = "a model or a builder that meets the unexpected fails the test"
+)]
+#![allow(
+    clippy::assigning_clones,
+    clippy::semicolon_if_nothing_returned,
+    clippy::type_complexity,
+    reason = "tables of changes read best as bare assignments in closures"
+)]
+
+mod cloud;
+mod demo;
+
+mod bootstrap;
+mod capacity;
+mod exports;
+mod health;
+mod hook_shell;
+mod image;
+mod labels;
+mod lifecycle;
+mod members;
+mod model;
+mod names;
+mod operation;
+mod ownership;
+mod property;
+mod roll;
+mod tags;
+mod teardown;
+mod vars;
+mod zones;
