@@ -9,6 +9,7 @@ mod crds;
 mod dependencies;
 mod proofs;
 mod sources;
+mod symmetry;
 mod test;
 mod tidy;
 mod tools;

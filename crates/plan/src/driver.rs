@@ -216,12 +216,13 @@ impl Driver {
         }
     }
 
-    /// Failures that the cloud reports and no call returned: events, nothing else. Each is told
+    /// What people should be told although no call failed: events, nothing else. Each is told
     /// once, by its id.
-    pub fn notices(observed: &Observed) -> Vec<Notice> {
-        match observed {
-            Observed::Aws(observed) => aws::notices::notices(observed),
-            Observed::Azure(observed) => azure::notices::notices(observed),
+    pub fn notices(desired: Option<&Desired>, observed: &Observed) -> Vec<Notice> {
+        match (desired, observed) {
+            (_, Observed::Aws(observed)) => aws::notices::notices(observed),
+            (Some(Desired::Azure(desired)), Observed::Azure(_)) => azure::notices::notices(desired),
+            (_, Observed::Azure(_)) => Vec::new(),
         }
     }
 

@@ -77,7 +77,7 @@ async fn operate(
     if goal.recovering {
         confirm_recovery(goal, &observed).map_err(PassEnd::Unrecoverable)?;
     }
-    pass.notices = Driver::notices(&observed);
+    pass.notices = Driver::notices(desired.as_ref(), &observed);
     pass.end = PassEnd::Done;
     let pool = Pool {
         goal,

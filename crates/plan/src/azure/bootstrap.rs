@@ -4,6 +4,8 @@
 //! The boot hook holds `captf_node_labels=` and `cloud_provider_config=` as plain assignments, each
 //! on its own line, so that people and the simulated nodes can read them.
 
+use std::fmt::Write as _;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
@@ -44,7 +46,7 @@ pub fn provider_file(config: &Map<String, Value>) -> String {
             text.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&format!("\\u{unit:04x}"));
+                write!(text, "\\u{unit:04x}").expect("writing to a String does not fail");
             }
         }
     }

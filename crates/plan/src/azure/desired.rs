@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{
     checks::{
-        ChosenZones, check_image, check_immutable, check_thresholds, choose_zones, custom_data,
+        CODES, ChosenZones, check_image, check_immutable, check_thresholds, choose_zones,
+        custom_data,
     },
     exports::{self, Exports},
     image::ImageReference,
@@ -171,7 +172,7 @@ pub fn desired(
     variables: &UserVariables,
     context: &PoolContext<'_>,
 ) -> Result<Desired, Vec<Refusal>> {
-    let mut refusals = contract_inputs(inputs, &super::checks::CODES);
+    let mut refusals = contract_inputs(inputs, &CODES);
     let vars = kept(vars::resolve(variables), &mut refusals);
     let format = Format::parse(&inputs.bootstrap_format);
     let labels = labels::filter(&inputs.node_labels);

@@ -9,7 +9,7 @@ use super::{
     desired::Desired,
     model,
     observed::{Observed, ScaleSet},
-    operation::{self, Standing, is_busy},
+    operation::is_busy,
     roll::{self, Because},
     scene::{self, Scene},
     setting,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     driver::PoolContext,
     pool::{
-        action::{Outlook, Plan, PlanStop},
+        action::{Plan, PlanStop},
         record::{AzureRecord, Generation, OperationKind},
     },
 };
@@ -33,50 +33,31 @@ pub fn diff(
     context: &PoolContext<'_>,
 ) -> Result<Plan, PlanStop> {
     let (scene, mut steps) = scene::look(desired, observed, context)?;
-    if go_on(&mut steps, &scene, observed, context)? {
+    if go_on(&mut steps, &scene, observed)? {
         converge(&mut steps, &scene);
     }
     Ok(steps.into_plan())
 }
 
-/// Deals with the recorded operation. `false`: nothing else may be done to the sets now.
-fn go_on(
-    steps: &mut Steps<'_>,
-    scene: &Scene<'_>,
-    observed: &Observed,
-    context: &PoolContext<'_>,
-) -> Result<bool, PlanStop> {
-    let Some(operation) = steps.record.operation.clone() else {
-        return Ok(true);
-    };
-    let presence = scene.presence(&operation.set_name);
-    let now = context.now_epoch_seconds;
-    let standing = operation::standing(&operation, presence, &observed.operation, now)
-        .map_err(PlanStop::Unreadable)?;
-    if let Standing::Running { after_seconds } = standing {
-        let current = steps.record.current.as_ref();
-        let serves = current.is_some_and(|it| it.created && it.set_name == scene.desired.set.name);
-        if serves && scene.found(&scene.desired.set.name).is_some() {
-            setting::converge(steps, scene);
-        }
-        steps.wait(operation::awaited(&operation), after_seconds);
-        return Ok(false);
+/// Deals with the recorded operation. `false`: nothing else may be done to the sets now; the setting
+/// of a set that serves does not wait.
+fn go_on(steps: &mut Steps<'_>, scene: &Scene<'_>, observed: &Observed) -> Result<bool, PlanStop> {
+    let wanted = &scene.desired.set.name;
+    let is_free = steps::go_on(
+        steps,
+        scene.sets,
+        &observed.operation,
+        |operation| match operation.kind {
+            OperationKind::Create | OperationKind::Update => operation.set_name == *wanted,
+            OperationKind::Empty | OperationKind::Delete => true,
+        },
+    )?;
+    let current = steps.record.current.as_ref();
+    let serves = current.is_some_and(|it| it.created && it.set_name == *wanted);
+    if steps.record.operation.is_some() && serves && scene.found(wanted).is_some() {
+        setting::converge(steps, scene);
     }
-    steps::conclude(&mut steps.record, &standing);
-    let is_wanted = match operation.kind {
-        OperationKind::Create | OperationKind::Update => {
-            operation.set_name == scene.desired.set.name
-        }
-        OperationKind::Empty | OperationKind::Delete => true,
-    };
-    match standing {
-        Standing::Failed(failure) if is_wanted => {
-            steps.remember("the operation failed and is over", |_| {});
-            steps.end_with(Outlook::Failed(failure));
-            Ok(false)
-        }
-        _ => Ok(true),
-    }
+    Ok(is_free)
 }
 
 /// Brings everything to the desired state; as much of it as can be done in one pass.

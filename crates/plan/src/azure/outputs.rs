@@ -16,6 +16,7 @@ use crate::{
         health::{self, Health, NO_MEMBERS, SCALING_IN_PROGRESS, Scene, Verdict, is_complete},
         members::{Member, MemberState},
         outputs::Outputs,
+        read::Read,
         record::AzureRecord,
     },
 };
@@ -149,12 +150,8 @@ fn others(
 }
 
 fn of_set(name: &str, observed: &Observed) -> Result<Vec<Member>, CloudFailure> {
-    match observed.members.get(name) {
-        Some(read) => read.needed("members").cloned(),
-        None => crate::pool::read::Read::<Vec<Member>>::NotAsked
-            .needed("members")
-            .cloned(),
-    }
+    let read = observed.members.get(name).unwrap_or(&Read::NotAsked);
+    read.needed("members").cloned()
 }
 
 /// The health table in Azure's words.

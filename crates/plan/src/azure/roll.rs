@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     action::Action,
-    model, names,
+    limits, model, names,
     observed::{Presence, ProvisioningState, ScaleSet},
     operation::is_busy,
     scene::Scene,
@@ -213,7 +213,8 @@ pub(super) fn retire_settings(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     }
 }
 
-/// Empties and deletes retiring sets, one after the other.
+/// Empties and deletes retiring sets, one after the other; what is gone is forgotten with the next
+/// record write.
 pub(super) fn retire_sets(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     for name in steps.record.retiring.clone() {
         let Some(found) = scene.found(&name) else {
@@ -226,11 +227,10 @@ pub(super) fn retire_sets(steps: &mut Steps<'_>, scene: &Scene<'_>) {
             "its generation retires",
         );
     }
-    steps.remember("what is gone is forgotten", |record| {
-        let is_there = |name: &String| scene.found(name).is_some();
-        record.retiring.retain(is_there);
-        record.predecessor = record.predecessor.take().filter(is_there);
-    });
+    let is_there = |name: &String| scene.found(name).is_some();
+    let record = &mut steps.record;
+    record.retiring.retain(is_there);
+    record.predecessor = record.predecessor.take().filter(is_there);
 }
 
 /// Takes a set of ours to 0 and deletes it; as much of it as can be done now.
@@ -257,7 +257,7 @@ pub(super) fn delete(steps: &mut Steps<'_>, found: &ScaleSet, presence: &Presenc
     steps::start(steps, OperationKind::Delete, name, None, call, |_| {});
     steps.wait(
         format!("scale set {name} to be gone"),
-        super::limits::LOOK_AGAIN_SECONDS,
+        limits::LOOK_AGAIN_SECONDS,
     );
 }
 

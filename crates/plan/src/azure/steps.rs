@@ -1,10 +1,15 @@
 //! Collecting the steps of an Azure pool.
 
+use std::collections::BTreeMap;
+
 use super::{
-    observed::Presence,
+    limits,
+    observed::{OperationState, Presence, ProvisioningState},
     operation::{self, Standing},
 };
 use crate::pool::{
+    action::{Outlook, PlanStop},
+    read::Read,
     record::{AzureRecord, Generation, Operation, OperationKind, Sent},
     steps::{self, Call},
 };
@@ -38,9 +43,42 @@ pub(super) fn start(
     conclude(&mut steps.record, &Standing::Done);
 }
 
+/// Deals with the recorded operation. `false`: nothing may be done to the sets now, either because
+/// it runs or because it failed, which is told where it `is_wanted`.
+///
+/// # Errors
+/// It could not be asked.
+pub(super) fn go_on(
+    steps: &mut Steps<'_>,
+    sets: &BTreeMap<String, Presence>,
+    state: &Read<OperationState>,
+    is_wanted: impl FnOnce(&Operation) -> bool,
+) -> Result<bool, PlanStop> {
+    let Some(operation) = steps.record.operation.clone() else {
+        return Ok(true);
+    };
+    let presence = sets.get(&operation.set_name).unwrap_or(&Presence::Absent);
+    let now = steps.context().now_epoch_seconds;
+    let standing =
+        operation::standing(&operation, presence, state, now).map_err(PlanStop::Unreadable)?;
+    if let Standing::Running { after_seconds } = standing {
+        steps.wait(operation::awaited(&operation), after_seconds);
+        return Ok(false);
+    }
+    conclude(&mut steps.record, &standing);
+    match standing {
+        Standing::Failed(failure) if is_wanted(&operation) => {
+            steps.remember("the operation failed and is over", |_| {});
+            steps.end_with(Outlook::Failed(failure));
+            Ok(false)
+        }
+        _ => Ok(true),
+    }
+}
+
 /// The record after its operation came to an end. Nothing is written yet: the next record write of
 /// the plan holds it.
-pub(super) fn conclude(record: &mut AzureRecord, standing: &Standing) {
+fn conclude(record: &mut AzureRecord, standing: &Standing) {
     let Some(operation) = record.operation.take() else {
         return;
     };
@@ -68,13 +106,12 @@ fn generation_mut<'a>(record: &'a mut AzureRecord, set_name: &str) -> Option<&'a
 
 /// Waits for a set that Azure works on.
 pub(super) fn wait_for(steps: &mut Steps<'_>, name: &str, set: &Presence) {
-    use super::observed::ProvisioningState;
     let what = match set.set().map(|set| set.state) {
         Some(ProvisioningState::Deleting) => "to be deleted",
         _ => "to come to rest",
     };
     steps.wait(
         format!("scale set {name} {what}"),
-        super::limits::LOOK_AGAIN_SECONDS,
+        limits::LOOK_AGAIN_SECONDS,
     );
 }

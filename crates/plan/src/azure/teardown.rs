@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use super::{
     names,
     observed::{Handle, Observed, Presence},
-    operation::{self, Standing},
     ownership,
     remembered::azure_record,
     roll, scene, setting,
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     driver::PoolContext,
     pool::{
-        action::{Outlook, Plan, PlanStop},
+        action::{Plan, PlanStop},
         read::need,
         record::{AzureRecord, OperationKind},
     },
@@ -37,43 +36,25 @@ pub fn teardown(
     let stored = azure_record(context).cloned();
     let record = stored.clone().unwrap_or_default();
     let ours = scene::ours(sets, &record, context);
-    let names: BTreeSet<&str> = recorded(&record).chain(ours.keys().copied()).collect();
     let mut steps = Steps::new(context, stored, record.clone());
 
-    for set in &names {
+    let names: BTreeSet<&str> = recorded(&record).chain(ours.keys().copied()).collect();
+    for set in names {
         let name = names::setting(set);
         let set_id = names::set_id(&handle.place, set);
-        let is_ours = settings
-            .get(&name)
-            .is_some_and(|found| ownership::is_our_setting(found, &set_id, context));
-        if is_ours {
+        let found = settings.get(&name);
+        if found.is_some_and(|found| ownership::is_our_setting(found, &set_id, context)) {
             setting::delete(&mut steps, &name, "the pool is deleted");
         }
     }
-    let operation = record.operation.as_ref();
-    let presence = operation.and_then(|operation| sets.get(&operation.set_name));
-    let presence = presence.unwrap_or(&Presence::Absent);
-    if let Some(operation) = operation {
-        let now = context.now_epoch_seconds;
-        let standing = operation::standing(operation, presence, &observed.operation, now)
-            .map_err(PlanStop::Unreadable)?;
-        if let Standing::Running { after_seconds } = standing {
-            steps.wait(operation::awaited(operation), after_seconds);
-            return Ok(steps.into_plan());
+    let is_free = steps::go_on(&mut steps, sets, &observed.operation, |operation| {
+        matches!(operation.kind, OperationKind::Empty | OperationKind::Delete)
+    })?;
+    if is_free {
+        for set in ours.values() {
+            let presence = sets.get(&set.name).unwrap_or(&Presence::Absent);
+            roll::delete(&mut steps, set, presence, "the pool is deleted");
         }
-        steps::conclude(&mut steps.record, &standing);
-        let counts = matches!(operation.kind, OperationKind::Empty | OperationKind::Delete);
-        if let Standing::Failed(failure) = standing
-            && counts
-        {
-            steps.remember("the operation failed and is over", |_| {});
-            steps.end_with(Outlook::Failed(failure));
-            return Ok(steps.into_plan());
-        }
-    }
-    for set in ours.values() {
-        let presence = sets.get(&set.name).unwrap_or(&Presence::Absent);
-        roll::delete(&mut steps, set, presence, "the pool is deleted");
     }
     Ok(steps.into_plan())
 }

@@ -137,11 +137,9 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
 
 /// The record's driver; the image's when the record is lost.
 fn driver(world: &World, record: Option<&Record>) -> Option<Driver> {
-    match record.map(|record| &record.driver) {
-        Some(DriverRecord::Aws(_)) => Some(Driver::Aws),
-        Some(DriverRecord::Azure(_)) => Some(Driver::Azure),
-        Some(DriverRecord::None) | None => super::image::driver(&world.pool.spec.source.image).ok(),
-    }
+    record
+        .and_then(|record| record.driver.driver())
+        .or_else(|| super::image::driver(&world.pool.spec.source.image).ok())
 }
 
 /// The record is lost: a look at the cloud that changes nothing tells what it held, if the inputs

@@ -114,7 +114,12 @@ fn decide(world: &World, now: Timestamp, findings: &mut Findings) -> Next {
     findings.autoscaling = Some(autoscaling::finding(owners.machine_pool));
     findings.state = Some(state(world));
     findings.identity = Some(identity::check(world));
-    let driver = super::image::driver(&world.pool.spec.source.image);
+    let recorded = world
+        .record
+        .found()
+        .and_then(|record| record.driver.driver());
+    let driver = super::image::driver(&world.pool.spec.source.image)
+        .and_then(|driver| super::image::same_driver(driver, recorded));
     let rendered = dependencies(world, owners, driver.as_ref().ok().copied());
     findings.dependencies = Some(rendered.as_ref().map(|_| ()).map_err(Clone::clone));
     let driver = match (driver, job_policy) {

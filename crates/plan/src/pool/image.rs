@@ -84,6 +84,26 @@ pub fn driver(image: &str) -> Result<Driver, Refusal> {
         .ok_or_else(|| refuse(format!("no native driver is named {name:?} ({image})")))
 }
 
+/// A pool stays with the driver that made its group.
+///
+/// # Errors
+/// `ImageInvalid` when the image now names another one.
+pub fn same_driver(driver: Driver, recorded: Option<Driver>) -> Result<Driver, Refusal> {
+    match recorded.filter(|recorded| *recorded != driver) {
+        None => Ok(driver),
+        Some(recorded) => Err(Refusal {
+            code: "ImageInvalid",
+            subject: "spec.source.image".to_owned(),
+            message: format!(
+                "the pool runs on {} and the image now names {}",
+                recorded.name(),
+                driver.name()
+            ),
+            remedy: Some("restore the image, or delete the pool and make a new one".to_owned()),
+        }),
+    }
+}
+
 fn supported_names() -> String {
     let names: Vec<&str> = SUPPORTED.iter().map(|(name, _)| *name).collect();
     names.join(" or ")

@@ -22,4 +22,6 @@ pub enum NoticeKind {
     LaunchFailed,
     /// A rolling replacement ended without reaching its end.
     RollFailed,
+    /// The pool goes on with zones that its cluster's exports no longer hold.
+    ZoneNotExported,
 }

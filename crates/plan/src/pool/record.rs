@@ -8,7 +8,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::azure::{image::ImageReference, place::Place};
+use crate::{
+    azure::{image::ImageReference, place::Place},
+    driver::Driver,
+};
 
 /// What a pool remembers. Serialized as JSON under the Secret key `record`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,6 +130,15 @@ impl From<AzureRecord> for DriverRecord {
 }
 
 impl DriverRecord {
+    /// Which driver wrote it.
+    pub fn driver(&self) -> Option<Driver> {
+        match self {
+            Self::None => None,
+            Self::Aws(_) => Some(Driver::Aws),
+            Self::Azure(_) => Some(Driver::Azure),
+        }
+    }
+
     /// Remembers the desired capacity as read, for the day the group is gone.
     pub fn remember_capacity(&mut self, capacity: i64) {
         match self {

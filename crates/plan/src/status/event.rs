@@ -45,6 +45,7 @@ pub enum EventReason {
     NodeLabelsDropped,
     InstanceLaunchFailed,
     RollFailed,
+    ZoneNotExported,
 }
 
 impl EventReason {
@@ -65,7 +66,8 @@ impl EventReason {
             | Self::ReplicasManagedExternally
             | Self::NodeLabelsDropped
             | Self::InstanceLaunchFailed
-            | Self::RollFailed => Severity::Warning,
+            | Self::RollFailed
+            | Self::ZoneNotExported => Severity::Warning,
             Self::Provisioned
             | Self::InputsChanged
             | Self::ProviderIDSet

@@ -1,5 +1,5 @@
-//! Failures that the cloud tells beside its answers (AWS document 10.3, A-13): each finding is a
-//! Warning event, once. They change neither conditions nor outputs.
+//! What people should be told beside conditions (AWS document 10.3, A-13; Azure document 5.3): each
+//! finding is a Warning event, once. They change neither conditions nor outputs.
 
 use jiff::SignedDuration;
 
@@ -26,6 +26,7 @@ pub(super) fn tell(draft: &mut Draft<'_>) {
             NoticeKind::LaunchFailed if short_for_long => EventReason::InstanceLaunchFailed,
             NoticeKind::LaunchFailed => continue,
             NoticeKind::RollFailed => EventReason::RollFailed,
+            NoticeKind::ZoneNotExported => EventReason::ZoneNotExported,
         };
         if draft.memory.told.insert(notice.id.clone()) {
             draft.tell(reason, notice.message.as_str());

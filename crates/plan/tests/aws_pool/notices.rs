@@ -23,7 +23,7 @@ fn observed(cloud: &Cloud, demo: &Demo) -> Observed {
 }
 
 fn notices(observed: &Observed) -> Vec<Notice> {
-    Driver::notices(&driver::Observed::Aws(Box::new(observed.clone())))
+    Driver::notices(None, &driver::Observed::Aws(Box::new(observed.clone())))
 }
 
 fn failed(id: &str) -> Activity {

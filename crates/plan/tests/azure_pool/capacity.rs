@@ -96,6 +96,25 @@ fn a_first_count_of_zero() {
     ));
 }
 
+/// Proves: CAPTF-81.
+#[test]
+fn a_capacity_changed_by_hand_is_no_drift_and_a_setting_changed_by_hand_is() {
+    for demo in [demo(), demo().autoscaled(2, 9)] {
+        let (mut cloud, demo) = applied(demo);
+        let drift = |cloud: &Cloud| {
+            let plan = cloud.plan(&demo).expect("a plan can be made");
+            remuda_plan::pool::drift::summary(&plan)
+        };
+        cloud.sets.get_mut(SET).expect("the set").fill(7);
+        assert_eq!(drift(&cloud), None);
+        let setting = cloud.settings.get_mut(SETTING).expect("the setting");
+        setting.profile.as_mut().expect("our profile").maximum = 50;
+        let found = drift(&cloud).expect("drift");
+        assert_eq!((found.update, found.create, found.delete), (1, 0, 0));
+        assert_eq!(found.resources, [format!("autoscale_setting/{SETTING}")]);
+    }
+}
+
 /// Proves: AZURE-33, AZURE-112.
 #[test]
 fn a_capacity_changed_by_hand_is_no_drift() {

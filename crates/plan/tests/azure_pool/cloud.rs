@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use remuda_plan::{
     azure::{
         action::{Action as Call, SetPatch},
-        desired::{SetSpec, SettingSpec},
+        desired::SetSpec,
         names,
         observed::{
             Handle, Observed, OperationState, Presence, ProvisioningState, ScaleSet, Setting,
@@ -30,6 +30,9 @@ use remuda_plan::{
 };
 
 use super::demo::Demo;
+
+#[path = "calls.rs"]
+mod calls;
 
 /// An instance of a set.
 #[derive(Debug, Clone, PartialEq)]
@@ -370,64 +373,6 @@ impl Cloud {
         }
     }
 
-    fn apply(&mut self, call: &Call) -> Result<Option<String>, &'static str> {
-        let (kind, set, capacity) = match call {
-            Call::PutSetting(setting) => {
-                self.put_setting(setting);
-                return Ok(None);
-            }
-            Call::DeleteSetting { name } => {
-                self.settings.remove(name);
-                return Ok(None);
-            }
-            Call::CreateSet { set, capacity } => {
-                (OperationKind::Create, &set.name, Some(*capacity))
-            }
-            Call::UpdateSet(patch) => {
-                let capacity = patch.sku.as_ref().map(|sku| sku.capacity);
-                (OperationKind::Update, &patch.set, capacity)
-            }
-            Call::EmptySet { set, .. } => (OperationKind::Empty, set, Some(0)),
-            Call::DeleteSet { set } => (OperationKind::Delete, set, None),
-        };
-        if let Some(code) = self.refusing.take() {
-            return Err(code);
-        }
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.set == *set)
-        {
-            return Err("AnotherOperationInProgress");
-        }
-        match call {
-            Call::CreateSet { set, capacity } => self.create(set, *capacity)?,
-            Call::UpdateSet(patch) => self.update(patch)?,
-            Call::EmptySet { .. } => self.held(set)?.set.capacity = 0,
-            Call::DeleteSet { .. } if !self.sets.contains_key(set) => return Ok(None),
-            Call::DeleteSet { .. } | Call::PutSetting(_) | Call::DeleteSetting { .. } => {}
-        }
-        self.held(set)?.set.state = match kind {
-            OperationKind::Delete => ProvisioningState::Deleting,
-            _ => ProvisioningState::Running,
-        };
-        self.started += 1;
-        let running = Running {
-            address: format!("https://management.azure.com/operations/{}", self.started),
-            kind,
-            set: set.clone(),
-            capacity,
-        };
-        let address = running.address.clone();
-        self.running = Some(running.clone());
-        if self.is_instant {
-            self.running = None;
-            self.finish(&running);
-            return Ok(None);
-        }
-        Ok(Some(address))
-    }
-
     pub(crate) fn held(&mut self, name: &str) -> Result<&mut Held, &'static str> {
         self.sets.get_mut(name).ok_or("ResourceNotFound")
     }
@@ -445,66 +390,6 @@ impl Cloud {
 
     pub(crate) fn set(&self, name: &str) -> &Held {
         self.sets.get(name).expect("the set exists")
-    }
-
-    fn create(&mut self, spec: &SetSpec, capacity: i64) -> Result<(), &'static str> {
-        if self.sets.contains_key(&spec.name) {
-            return Err("PreconditionFailed");
-        }
-        self.sets
-            .insert(spec.name.clone(), Held::new(spec, capacity));
-        Ok(())
-    }
-
-    fn update(&mut self, patch: &SetPatch) -> Result<(), &'static str> {
-        let held = self.held(&patch.set)?;
-        let model = &mut held.set.model;
-        model.image = patch.image.clone();
-        if let Some(disk) = &patch.os_disk {
-            model.os_disk = disk.clone();
-        }
-        if let Some(network) = &patch.network {
-            model.network = network.clone();
-        }
-        if let Some(sku) = &patch.sku {
-            model.vm_size = sku.vm_size.clone();
-            held.set.capacity = sku.capacity;
-        }
-        if let Some(ssh) = &patch.ssh {
-            model.ssh_public_keys = [ssh.public_key.clone()].into();
-        }
-        model.boot_diagnostics = patch.boot_diagnostics.unwrap_or(model.boot_diagnostics);
-        model.encryption_at_host = patch.encryption_at_host.unwrap_or(model.encryption_at_host);
-        if let Some(identity) = &patch.identity_id {
-            model.identity_ids.insert(identity.clone());
-        }
-        for identity in &patch.removed_identity_ids {
-            model.identity_ids.remove(identity);
-        }
-        if let Some(tags) = &patch.tags {
-            held.set.tags = tags.clone();
-        }
-        if let Some(data) = &patch.custom_data {
-            held.custom_data = data.base64.reveal().clone();
-        }
-        if patch.constants {
-            held.set.foreign_fields.clear();
-        }
-        Ok(())
-    }
-
-    fn put_setting(&mut self, spec: &SettingSpec) {
-        let target = self.sets.get(&spec.set_name);
-        let target = target.map(|held| names::set_id(&place(), &held.set.name));
-        let setting = Setting {
-            name: spec.name.clone(),
-            target: target.unwrap_or_default(),
-            location: "westeurope".to_owned(),
-            tags: spec.tags.clone(),
-            profile: Some(spec.profile.clone()),
-            foreign_fields: Vec::new(),
-        };
-        self.settings.insert(spec.name.clone(), setting);
     }
 }
 

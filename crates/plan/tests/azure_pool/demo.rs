@@ -280,11 +280,4 @@ impl Demo {
             DriverRecord::None | DriverRecord::Aws(_) => unreachable!("the driver has written"),
         }
     }
-
-    pub(crate) fn remembered_mut(&mut self) -> &mut AzureRecord {
-        match &mut self.record.as_mut().expect("a record was written").driver {
-            DriverRecord::Azure(record) => record,
-            DriverRecord::None | DriverRecord::Aws(_) => unreachable!("the driver has written"),
-        }
-    }
 }

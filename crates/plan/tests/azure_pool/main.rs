@@ -17,6 +17,7 @@ mod demo;
 
 mod bootstrap;
 mod capacity;
+mod errors;
 mod exports;
 mod health;
 mod hook_shell;
@@ -28,6 +29,7 @@ mod model;
 mod names;
 mod operation;
 mod ownership;
+mod plans;
 mod property;
 mod roll;
 mod tags;

@@ -1,9 +1,14 @@
 //! Members and outputs.
 
+use jiff::{SignedDuration, Timestamp};
 use remuda_plan::{
     azure::observed::Observed,
     error::FailureClass,
-    pool::{contract, read::Read},
+    pool::{
+        contract,
+        membership::{self, Membership, Reading},
+        read::{Freshness, Read},
+    },
 };
 use serde_json::{Value, json};
 
@@ -106,6 +111,24 @@ fn a_set_that_is_gone_has_no_count_and_no_ids() {
         contract::check(&outputs),
         contract::Verdict::Pending(_)
     ));
+    assert_eq!(membership::capacity(&outputs), None, "status keeps its 3");
+
+    // The three ids stay until a second fresh read, 15 s later, agrees.
+    let published = ids([0, 1, 2]);
+    let read = |seconds: i64, before| {
+        let reading = Reading {
+            outputs: &outputs,
+            at: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds),
+            freshness: Freshness::Fresh,
+        };
+        membership::decide(&published, reading, before)
+    };
+    let Membership::Keep(unseen) = read(0, None) else {
+        panic!("one read empties no list");
+    };
+    assert_eq!(read(14, Some(unseen)), Membership::Keep(unseen));
+    let confirmed = Membership::Publish(Vec::new());
+    assert_eq!(read(15, Some(unseen)), confirmed);
 }
 
 /// Proves: AZURE-77.

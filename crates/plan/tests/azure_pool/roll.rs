@@ -3,7 +3,7 @@
 use remuda_plan::{
     azure::action::Action as Call,
     error::FailureClass,
-    pool::action::{ChangeKind, Effect, Outlook},
+    pool::action::{Action, ChangeKind, Effect, Outlook},
 };
 use serde_json::json;
 
@@ -348,4 +348,30 @@ fn when_the_old_set_is_gone_the_new_one_starts_with_the_desired_count() {
         "its setting goes"
     );
     assert_eq!(capacities(&cloud), [4]);
+}
+
+/// Proves: AZURE-118.
+#[test]
+fn a_roll_needs_twice_its_machines_and_touches_nothing_but_the_cloud() {
+    let (mut cloud, demo) = applied(demo());
+    let mut demo = rolled(demo);
+    let mut most = 0;
+    for _ in 0..40 {
+        demo.now += 10;
+        let plan = cloud.plan(&demo).expect("a plan can be made");
+        if plan.steps.is_empty() && cloud.running.is_none() {
+            break;
+        }
+        let only_cloud_and_record = plan
+            .steps
+            .iter()
+            .all(|step| matches!(step.action, Action::Azure(_) | Action::Remember(_)));
+        assert!(only_cloud_and_record, "{plan:?}");
+        cloud.run(&mut demo, &plan, usize::MAX);
+        cloud.tick();
+        let machines = cloud.sets.values().map(|held| held.instances.len()).sum();
+        most = most.max(machines);
+    }
+    assert_eq!(most, 6);
+    assert_eq!(cloud.set(NEW).instances.len(), 3);
 }

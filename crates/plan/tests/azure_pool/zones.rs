@@ -95,5 +95,8 @@ fn a_pinned_zone_that_left_the_exports_is_told_and_kept() {
     let (mut cloud, demo) = applied(demo());
     let mut demo = demo.exports(|e| e["failure_domains"] = json!({ "1": {}, "3": {} }));
     assert_eq!(demo.good().missing_zones, of(["2"]));
+    let notices = remuda_plan::azure::notices::notices(&demo.good());
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].message.contains("zones 2;"), "{notices:?}");
     assert!(cloud.settle(&mut demo).is_empty());
 }

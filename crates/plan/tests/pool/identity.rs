@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use remuda_plan::{
+    driver::Driver,
     pool::{
         gate::{IdentityFinding, Next, gate},
-        identity::{check, resolve},
+        identity::{check, credentials_problem, resolve},
         objects::{AllowedNamespaces, IdentityRef, LabelSelector, SelectorRequirement},
-        world::{Lookup, World},
+        world::{CredentialSecret, Lookup, World},
     },
     status::{
         condition::{ConditionStatus, ConditionType, Reason},
@@ -203,4 +204,31 @@ fn a_secret_of_the_own_namespace_needs_no_permission() {
     local.identity.secret = Lookup::Missing;
     assert!(matches!(check(&local), IdentityFinding::SecretNotFound(_)));
     assert_eq!(gate(&local, start()).next, Next::Rest);
+}
+
+#[test]
+fn what_an_azure_identity_lacks_is_named() {
+    let secret = |keys: &[&str]| CredentialSecret {
+        namespace: "team-a".to_owned(),
+        name: "azure".to_owned(),
+        resource_version: "1".to_owned(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    };
+    let principal = ["ARM_TENANT_ID", "ARM_SUBSCRIPTION_ID", "ARM_CLIENT_ID"];
+    for proof in [
+        "ARM_CLIENT_SECRET",
+        "ARM_CLIENT_CERTIFICATE",
+        "ARM_CLIENT_CERTIFICATE_PATH",
+    ] {
+        let keys: Vec<&str> = principal.into_iter().chain([proof]).collect();
+        assert_eq!(credentials_problem(Driver::Azure, &secret(&keys)), None);
+    }
+    let problem = credentials_problem(Driver::Azure, &secret(&principal)).expect("no proof");
+    assert!(problem.contains("ARM_CLIENT_SECRET"), "{problem}");
+    let aws = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+    let problem = credentials_problem(Driver::Azure, &secret(&aws)).expect("of another cloud");
+    assert!(
+        problem.contains("ARM_TENANT_ID and ARM_SUBSCRIPTION_ID and ARM_CLIENT_ID"),
+        "{problem}"
+    );
 }

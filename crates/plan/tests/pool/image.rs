@@ -26,6 +26,28 @@ fn the_last_path_segment_names_the_driver() {
     ] {
         assert_eq!(Driver::from_image(image), Ok(Driver::Aws), "{image}");
     }
+    let azure = "ghcr.io/captf-io/azure-machinepool:v0.1.0-opentofu";
+    assert_eq!(Driver::from_image(azure), Ok(Driver::Azure));
+}
+
+#[test]
+fn a_pool_does_not_move_to_another_cloud() {
+    let mut lab = Lab::ready();
+    let before = lab.cloud.calls.len();
+    lab.edit(|world| {
+        world.pool(|pool| {
+            pool.spec.source.image = "ghcr.io/captf-io/azure-machinepool:v0.1.0".to_owned();
+        })
+    });
+    lab.run_for(600);
+    assert_eq!(
+        lab.condition(ConditionType::ApplyJobSucceeded),
+        Some((ConditionStatus::False, Reason::ImageInvalid))
+    );
+    let text = message(&lab.world, ConditionType::ApplyJobSucceeded);
+    assert!(text.contains("runs on aws"), "{text}");
+    assert_eq!(lab.cloud.calls.len(), before);
+    assert!(lab.cloud.group.is_some());
 }
 
 /// Proves: CAPTF-79.

@@ -271,7 +271,7 @@ impl Lab {
             panic!("an AWS pool");
         };
         let observed = driver::Observed::Aws(Box::new(self.cloud.observe(inner)));
-        pass.notices = Driver::notices(&observed);
+        pass.notices = Driver::notices(desired.as_ref(), &observed);
         confirm_recovery(goal, &observed).map_err(PassEnd::Unrecoverable)?;
         let plan = match goal.operation {
             Operation::Apply | Operation::Drift => {

@@ -35,6 +35,7 @@ mod inputs;
 mod labels;
 mod membership;
 mod notices;
+mod operations;
 mod outputs;
 mod property;
 mod readiness;
