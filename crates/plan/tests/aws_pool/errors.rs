@@ -46,7 +46,7 @@ fn refusals_of_one_input_come_together_and_sorted() {
 
 #[test]
 fn messages_of_every_refusal() {
-    let rows = [
+    let rows = vec![
         demo().exports(|e| *e = json!({})),
         demo().exports(|e| *e = json!({ "schema": "captf.io/aws-cluster/v1" })),
         demo().exports(|e| *e = json!({ "schema": "captf.io/azure-cluster/v1" })),

@@ -6,7 +6,7 @@ use super::demo::{Demo, demo};
 
 #[test]
 fn messages_of_every_refusal() {
-    let rows = [
+    let rows = vec![
         demo().with(|i| i.captf_contract = "v1alpha2".to_owned()),
         demo().exports(|e| *e = json!({})),
         demo().exports(|e| *e = json!({ "schema": "captf.io/azure-cluster/v1" })),

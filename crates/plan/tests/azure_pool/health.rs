@@ -50,9 +50,15 @@ fn stopped_and_deallocated_members_stay_and_make_the_pool_stopped() {
     let outputs = cloud.outputs(&demo);
     assert_eq!(outputs.provider_id_list.len(), 3);
     let states: Vec<MemberState> = outputs.instances.iter().map(|m| m.state).collect();
-    use MemberState::{Running, Stopped};
-    assert_eq!(states, [Running, Stopped, Stopped]);
-    assert_eq!(outputs.health.state, Stopped);
+    assert_eq!(
+        states,
+        [
+            MemberState::Running,
+            MemberState::Stopped,
+            MemberState::Stopped
+        ]
+    );
+    assert_eq!(outputs.health.state, MemberState::Stopped);
     assert_eq!(
         outputs.health.reasons,
         [
