@@ -15,7 +15,7 @@ use crate::ids::Ids;
 use crate::journal::Journal;
 use crate::registry::{CRD_SHELF, Kind, NAMESPACE_SHELF, Registry};
 use crate::server::Authority;
-use crate::store::{CommitError, Expect, Key, Record, Space, StoreWriter};
+use crate::store::{Backup, CommitError, Expect, Key, Record, Space, Store, StoreWriter};
 use crate::webhook::Webhooks;
 
 /// The namespaces that every cluster has.
@@ -30,6 +30,7 @@ pub struct Instance {
 struct Inner {
     name: String,
     space: Arc<Space>,
+    store: Arc<Store>,
     writer: Arc<StoreWriter>,
     registry: RwLock<Arc<Registry>>,
     /// Counts the changes of the registry.
@@ -67,20 +68,21 @@ impl Instance {
     /// Opens the instance of a space.
     pub(crate) fn open(
         name: &str,
-        space: Arc<Space>,
-        writer: Arc<StoreWriter>,
+        store: &Arc<Store>,
         clock: Arc<dyn Clock>,
         ids: Arc<Ids>,
         authority: Arc<Authority>,
         webhooks: Arc<Webhooks>,
     ) -> Self {
+        let space = store.space(name);
         let instance = Self {
             inner: Arc::new(Inner {
                 name: name.to_owned(),
                 policy: Followed::new(space.clone()),
                 retired: AtomicBool::new(false),
                 space,
-                writer,
+                writer: store.writer(),
+                store: store.clone(),
                 registry: RwLock::new(Arc::new(Registry::default())),
                 kinds: watch::Sender::new(0),
                 hooks: RwLock::default(),
@@ -264,6 +266,14 @@ impl Instance {
 
     pub(crate) fn space(&self) -> &Arc<Space> {
         &self.inner.space
+    }
+
+    /// A backup of every instance; only the management API gives one, and only a durable store.
+    pub(crate) fn backup(&self) -> Option<Backup> {
+        self.inner
+            .name
+            .is_empty()
+            .then(|| self.inner.store.backup())?
     }
 
     /// The keys that certificates are signed with.

@@ -57,7 +57,8 @@ pub use clock::{Clock, SystemClock, TokioClock};
 pub use instance::Instance;
 pub use journal::{Journal, WriteRequest};
 pub use server::{
-    ApiServer, BuildError, Builder, CredentialError, RemoveError, ServeError, Serving,
+    ApiServer, BuildError, Builder, CompactError, CredentialError, DataDir, RemoveError,
+    ServeError, Serving,
 };
-pub use store::StoreError;
+pub use store::{Backup, BackupSummary, StoreError, verify_backup};
 pub use webhook::ServiceResolver;

@@ -1,18 +1,15 @@
 //! Answers: objects, lists, tables and refusals, in the encoding that was asked for.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use axum::body::Body;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::call::Call;
+use super::pieces::{self, Joined};
 use crate::conversion;
 use crate::openapi::wire;
 use crate::request::accept::{Discovery, Form, Wish};
@@ -22,7 +19,7 @@ use crate::store::Record;
 use crate::table::{self, IncludeObject};
 
 /// Answers shorter than this are not worth compressing: the bound of a genuine server.
-const GZIP_FROM: usize = 128 * 1024;
+const GZIP_FROM: u64 = 128 * 1024;
 
 fn bytes(status: u16, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
@@ -260,28 +257,18 @@ pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>])
     }
 }
 
-/// The list as text: the stored texts, joined.
-fn list_text(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Vec<u8> {
-    let size: usize = records
-        .iter()
-        .map(|record| record.as_ref().json.len() + 1)
-        .sum();
-    let mut text = Vec::with_capacity(size + 256);
+/// The list as text: the stored texts, joined while they are sent.
+fn list_text(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Body {
     let head = format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
         json!(call.served.kind.list_kind),
         json!(call.served.api_version()),
         meta.value()
     );
-    text.extend_from_slice(head.as_bytes());
-    for (index, record) in records.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        text.extend_from_slice(&conversion::text(record.as_ref(), &call.served));
-    }
-    text.extend_from_slice(b"]}");
-    text
+    let texts = records
+        .iter()
+        .map(|record| conversion::text(record.as_ref(), &call.served));
+    Body::new(Joined::new(head.into_bytes(), texts.collect()))
 }
 
 /// The success `Status` of a delete that leaves nothing behind.
@@ -313,6 +300,12 @@ pub(crate) fn stream(
     bytes(200, "application/json", Body::from_stream(chunks))
 }
 
+/// A stream of bytes that are no text.
+pub(crate) fn octets(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Response<Body> {
+    let chunks = futures::stream::iter(chunks.map(Ok::<_, std::convert::Infallible>));
+    bytes(200, "application/octet-stream", Body::from_stream(chunks))
+}
+
 /// Whether the client takes gzip.
 pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let header = headers
@@ -325,37 +318,17 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// Compresses a long answer whose length is known; a stream goes out as it comes.
-pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
+pub(crate) fn compress(response: Response<Body>) -> Response<Body> {
     use http_body::Body as _;
-    let length = response
-        .body()
-        .size_hint()
-        .exact()
-        .and_then(|n| usize::try_from(n).ok());
+    let length = response.body().size_hint().exact();
     if length.is_none_or(|length| length < GZIP_FROM) {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let collected = match body.collect().await {
-        Ok(collected) => collected,
-        Err(error) => return failure(&Failure::internal(error)),
-    };
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    let packed = encoder
-        .write_all(&collected.to_bytes())
-        .and_then(|()| encoder.finish());
-    match packed {
-        Ok(packed) => {
-            parts
-                .headers
-                .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            parts
-                .headers
-                .append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-            Response::from_parts(parts, Body::from(packed))
-        }
-        Err(error) => failure(&Failure::internal(error)),
-    }
+    let headers = &mut parts.headers;
+    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    Response::from_parts(parts, pieces::gzipped(body))
 }
 
 /// The object in the body.

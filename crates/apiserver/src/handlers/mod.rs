@@ -9,6 +9,7 @@ mod delete;
 mod get;
 mod list;
 mod patch;
+mod pieces;
 mod reviews;
 mod scale;
 mod token_request;
@@ -43,7 +44,7 @@ pub(crate) async fn handle(instance: &Instance, request: Request<Body>) -> Respo
         Err(failure) => answer::failure(&failure),
     };
     if gzip {
-        answer::compress(response).await
+        answer::compress(response)
     } else {
         response
     }
@@ -78,6 +79,10 @@ fn service(instance: &Instance, route: &Route, request: &Request<Body>) -> Outco
     let shape = Discovery::of(request.headers());
     let found = match route {
         Route::Health => return Ok(answer::plain_text(health(request.uri()))),
+        Route::Backup => {
+            let backup = instance.backup().ok_or_else(Failure::no_such_path)?;
+            return Ok(answer::octets(backup));
+        }
         Route::Root => Some(discovery::paths(&registry)),
         Route::Version => Some(discovery::version()),
         Route::Issuer => Some(service_account::issuer_document(instance.name())),

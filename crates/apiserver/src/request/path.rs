@@ -9,6 +9,8 @@ pub(crate) enum Route {
     Root,
     Version,
     Health,
+    /// `/backup`: every object of every instance, for `remuda backup`; not in discovery.
+    Backup,
     /// `/api`
     CoreVersions,
     /// `/apis`
@@ -81,6 +83,7 @@ pub(crate) fn parse(path: &str) -> Option<Route> {
     match parts.as_slice() {
         [] => Some(Route::Root),
         ["version"] => Some(Route::Version),
+        ["backup"] => Some(Route::Backup),
         ["healthz" | "livez" | "readyz", ..] => Some(Route::Health),
         [".well-known", "openid-configuration"] => Some(Route::Issuer),
         ["openid", "v1", "jwks"] => Some(Route::TokenKeys),

@@ -4,14 +4,16 @@ mod authority;
 mod client_authority;
 mod connection;
 mod credentials;
+mod data_dir;
 mod kubeconfig;
 mod serving;
 mod signing;
 
 pub use authority::CredentialError;
+pub use data_dir::DataDir;
 pub use serving::{ServeError, Serving};
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -20,7 +22,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::ids::Ids;
 use crate::instance::Instance;
 use crate::lifecycle;
-use crate::store::{CommitError, Store, StoreError};
+use crate::store::{Backup, CommitError, Settings, Store, StoreError};
 use crate::webhook::{ServiceResolver, Webhooks};
 pub(crate) use authority::Authority;
 pub(crate) use credentials::same_bytes;
@@ -59,10 +61,17 @@ pub enum RemoveError {
     Store(String),
 }
 
+/// Why the file of the store could not be written anew. It is as it was.
+#[derive(Debug, thiserror::Error)]
+#[error("the store cannot be compacted: {0}")]
+pub struct CompactError(String);
+
 /// What a server is made of. See [`ApiServer::builder`].
 #[derive(Clone)]
 pub struct Builder {
     data_dir: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+    sealed: BTreeSet<String>,
     clock: Arc<dyn Clock>,
     seed: Option<u64>,
     webhooks: Arc<Webhooks>,
@@ -72,6 +81,8 @@ impl std::fmt::Debug for Builder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Builder")
             .field("data_dir", &self.data_dir)
+            .field("key_file", &self.key_file)
+            .field("sealed", &self.sealed)
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
@@ -82,6 +93,23 @@ impl Builder {
     #[must_use]
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
+        self
+    }
+
+    /// Keeps the keys that objects are sealed with in this file (mode 0600, one key a line) instead
+    /// of `store.key` in the data directory. It is made when nothing is sealed yet.
+    #[must_use]
+    pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.key_file = Some(path.into());
+        self
+    }
+
+    /// Seals the objects of these resources on disk and in backups, and no others: `secrets`,
+    /// `widgets.example.com`. Secrets alone are the default. A change takes effect at the next
+    /// start, for every object.
+    #[must_use]
+    pub fn seal(mut self, resources: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.sealed = resources.into_iter().map(Into::into).collect();
         self
     }
 
@@ -113,7 +141,11 @@ impl Builder {
             return Err(BuildError::NoRuntime);
         }
         let store = match &self.data_dir {
-            Some(folder) => Store::open(folder)?,
+            Some(folder) => Store::open(&Settings {
+                folder: folder.clone(),
+                key_file: self.key_file,
+                sealed: self.sealed,
+            })?,
             None => Store::in_memory(),
         };
         let authority = Arc::new(Authority::open(self.data_dir.as_deref())?);
@@ -124,7 +156,7 @@ impl Builder {
                 clock: self.clock,
                 webhooks: self.webhooks,
                 instances: Mutex::new(HashMap::new()),
-                store,
+                store: Arc::new(store),
                 authority,
             }),
         };
@@ -145,7 +177,7 @@ pub struct ApiServer {
 }
 
 struct Inner {
-    store: Store,
+    store: Arc<Store>,
     authority: Arc<Authority>,
     clock: Arc<dyn Clock>,
     ids: Arc<Ids>,
@@ -164,6 +196,8 @@ impl ApiServer {
     pub fn builder() -> Builder {
         Builder {
             data_dir: None,
+            key_file: None,
+            sealed: DataDir::sealed(),
             clock: Arc::new(SystemClock),
             seed: None,
             webhooks: Arc::default(),
@@ -228,10 +262,9 @@ impl ApiServer {
             return (instance.clone(), Ok(()));
         }
         let inner = &self.inner;
-        let (space, writer) = (inner.store.space(name), inner.store.writer());
         let (clock, ids) = (inner.clock.clone(), inner.ids.clone());
         let (authority, webhooks) = (inner.authority.clone(), inner.webhooks.clone());
-        let instance = Instance::open(name, space, writer, clock, ids, authority, webhooks);
+        let instance = Instance::open(name, &inner.store, clock, ids, authority, webhooks);
         let outcome = instance.complete();
         lifecycle::spawn(&instance);
         instances.insert(name.to_owned(), instance.clone());
@@ -241,6 +274,19 @@ impl ApiServer {
     /// Serves every instance over TLS. Only loopback addresses are taken; port 0 takes a free one.
     pub async fn serve(&self, address: SocketAddr) -> Result<Serving, ServeError> {
         serving::start(self.clone(), address).await
+    }
+
+    /// A backup of every instance at one revision, while writes go on; `None` for a server in
+    /// memory. See [`DataDir::restore`].
+    pub fn backup(&self) -> Option<Backup> {
+        self.inner.store.backup()
+    }
+
+    /// Writes the file of the store anew: without waste, and everything sealed with the first key of
+    /// the key file as it was at the start. Writes wait meanwhile; a failure changes nothing.
+    pub async fn compact(&self) -> Result<(), CompactError> {
+        let outcome = self.inner.store.writer().compact().await;
+        outcome.map_err(|error| CompactError(error.to_string()))
     }
 
     /// Closes the store: later writes fail, those under way are finished, the file can be opened

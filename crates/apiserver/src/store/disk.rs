@@ -1,75 +1,63 @@
-//! The file: one table of objects, one of facts about the file itself.
+//! The store in its folder: opened with care, written to in durable commits.
 //!
-//! A commit is on disk when it returns. A file of another format, a file that is in use and a
-//! damaged file are told apart, and none of them is written to.
+//! A commit is on disk when it returns. A file of another format, a file that is in use, a damaged
+//! file and one sealed with unknown keys are told apart, and none of them is written to. A whole
+//! new file (the first, a rewrite, a restore) is made beside the old one and renamed over it.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{
-    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
-};
+use redb::Database;
 
-use super::{Key, Record};
+use super::file::{self, FACTS, Facts, OBJECTS, Rows, builder, new_file, opening};
+use super::folder::{self, Lock};
+use super::hold::{self, Hold};
+use super::layout::{self, Codec, FORMAT};
+use super::mark::{self, Mark};
+use super::seal::{KeyId, KeyRing};
+use super::{Key, Record, StoreError};
 
 const FILE: &str = "apiserver.redb";
-const FORMAT: u64 = 1;
-const FACTS: TableDefinition<'static, &str, u64> = TableDefinition::new("facts");
-const OBJECTS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("objects");
-/// Objects are served from memory, so the page cache only has to hold what a commit touches.
-const CACHE_BYTES: usize = 8 * 1024 * 1024;
+const MARK: &str = "apiserver.mark";
+const KEYS: &str = "store.key";
+/// A file is written anew at the start when it is this much larger than four times its rows.
+const WASTE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Why a store could not be opened. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The folder cannot be made or read.
-    #[error("cannot use the data directory {path}: {source}; check that it is a folder you own")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// Another process holds the store.
-    #[error(
-        "the data directory {path} is in use by another process; stop it, or choose another \
-         directory"
-    )]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is not a store, or a damaged one.
-    #[error(
-        "the store {path} is damaged: {detail}; nothing was changed: restore it from a backup, or \
-         move it away to start empty"
-    )]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// The file was written by a newer release.
-    #[error(
-        "the store {path} has format {found}, this release reads up to {known}; use the newer \
-         release that wrote it"
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The format of the file.
-        found: u64,
-        /// The newest format this release reads.
-        known: u64,
-    },
+/// What a store is opened with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) folder: PathBuf,
+    /// The key file, where it is not the one in the folder.
+    pub(crate) key_file: Option<PathBuf>,
+    /// Shelves whose objects are sealed.
+    pub(crate) sealed: BTreeSet<String>,
 }
+
+impl Settings {
+    pub(super) fn store(&self) -> PathBuf {
+        self.folder.join(FILE)
+    }
+
+    pub(super) fn keys(&self) -> PathBuf {
+        let own = self.key_file.clone();
+        own.unwrap_or_else(|| self.folder.join(KEYS))
+    }
+
+    pub(super) fn mark(&self) -> PathBuf {
+        self.folder.join(MARK)
+    }
+}
+
+/// One object: its instance, its place, its state.
+pub(crate) type Stored = (String, Key, Record);
 
 /// What a file held when it was opened.
 pub(crate) struct Loaded {
     pub(crate) revision: u64,
-    pub(crate) records: Vec<(String, Key, Record)>,
+    pub(crate) records: Vec<Stored>,
 }
 
 /// One change of one object.
@@ -84,109 +72,103 @@ pub(crate) struct Row<'a> {
 /// The open file.
 pub(crate) struct Disk {
     database: Database,
+    codec: Arc<Codec>,
+    path: PathBuf,
+    mark: Mark,
+    /// The row being written.
+    scratch: Vec<u8>,
+    /// Last, so that the file is closed when the lock goes.
+    _lock: Lock,
+}
+
+/// An existing file, read and found good, and not yet written to.
+struct Found {
+    database: Database,
+    hold: Hold,
+    codec: Codec,
+    loaded: Loaded,
+    format: u64,
+    /// Whether rows should be written differently by now, or most of the file is waste.
+    stale: bool,
 }
 
 impl Disk {
-    /// Opens the file in `folder`, or makes both.
-    pub(crate) fn open(folder: &Path) -> Result<(Self, Loaded), StoreError> {
-        let at = |source| StoreError::Folder {
-            path: folder.to_owned(),
-            source,
+    /// Opens the file in the folder, or makes both.
+    pub(crate) fn open(settings: &Settings) -> Result<(Self, Loaded), StoreError> {
+        folder::private(&settings.folder)?;
+        let lock = Lock::take(&settings.folder)?;
+        let path = settings.store();
+        let (database, codec, loaded) = match existing(settings)? {
+            None => create(settings)?,
+            Some(found) if found.stale => {
+                let Found { codec, loaded, .. } = &found;
+                let rows = Rows {
+                    database: &found.database,
+                    format: found.format,
+                };
+                let database = rows.rewritten(&path, codec, loaded.revision)?;
+                (database, found.codec, found.loaded)
+            }
+            Some(found) => {
+                let unwritable = |error| StoreError::folder(&settings.folder, error);
+                found.hold.release().map_err(unwritable)?;
+                (found.database, found.codec, found.loaded)
+            }
         };
-        make_private(folder).map_err(at)?;
-        let path = folder.join(FILE);
-        let length = match std::fs::metadata(&path) {
-            Ok(found) => Some(found.len()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(at(error)),
+        // What a process left that ended while it rewrote the file.
+        let _ = std::fs::remove_file(file::part(&path));
+        let marked = Mark::open(&settings.mark());
+        let marked = marked.and_then(|mut mark| mark.set(loaded.revision).map(|()| mark));
+        let disk = Self {
+            database,
+            codec: Arc::new(codec),
+            path,
+            mark: marked.map_err(|error| StoreError::unwritable(&settings.mark(), error))?,
+            scratch: Vec::new(),
+            _lock: lock,
         };
-        let mut builder = Database::builder();
-        // Everything is read anyway, and a plain open may panic on a file that someone altered.
-        builder
-            .set_cache_size(CACHE_BYTES)
-            .set_check_integrity_on_open(true);
-        let database = match length {
-            None => builder
-                .create(&path)
-                .map_err(|error| opening(&path, error))?,
-            Some(0) => return Err(corrupt(&path, "the file is empty")),
-            Some(_) => builder.open(&path).map_err(|error| opening(&path, error))?,
-        };
-        let disk = Self { database };
-        if length.is_none() {
-            restrict(&path).map_err(at)?;
-            disk.initialise().map_err(|error| corrupt(&path, error))?;
-        }
-        let loaded = disk.load(&path)?;
         Ok((disk, loaded))
     }
 
-    fn initialise(&self) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut facts = transaction.open_table(FACTS)?;
-            facts.insert("format", FORMAT)?;
-            facts.insert("revision", 0)?;
-            transaction.open_table(OBJECTS)?;
+    /// Reads the file in the folder without writing to it.
+    pub(super) fn read(settings: &Settings) -> Result<(Codec, Loaded), StoreError> {
+        let missing = || {
+            let none = std::io::ErrorKind::NotFound.into();
+            StoreError::folder(&settings.store(), none)
+        };
+        if !settings.folder.exists() {
+            return Err(missing());
         }
-        transaction.commit()?;
-        Ok(())
+        folder::private(&settings.folder)?;
+        let _lock = Lock::take(&settings.folder)?;
+        let found = existing(settings)?.ok_or_else(missing)?;
+        Ok((found.codec, found.loaded))
     }
 
-    fn load(&self, path: &Path) -> Result<Loaded, StoreError> {
-        let transaction = self
-            .database
-            .begin_read()
-            .map_err(|error| corrupt(path, error))?;
-        let facts = transaction
-            .open_table(FACTS)
-            .map_err(|error| corrupt(path, error))?;
-        let fact = |name: &str| -> Result<u64, StoreError> {
-            let value = facts.get(name).map_err(|error| corrupt(path, error))?;
-            let value = value.ok_or_else(|| corrupt(path, format!("the fact {name:?} is gone")))?;
-            Ok(value.value())
-        };
-        let found = fact("format")?;
-        if found > FORMAT {
-            return Err(StoreError::Newer {
-                path: path.to_owned(),
-                found,
-                known: FORMAT,
-            });
-        }
-        let revision = fact("revision")?;
-        let objects = transaction
-            .open_table(OBJECTS)
-            .map_err(|error| corrupt(path, error))?;
-        let mut records = Vec::new();
-        for row in objects.iter().map_err(|error| corrupt(path, error))? {
-            let (key, json) = row.map_err(|error| corrupt(path, error))?;
-            let bad = || corrupt(path, format!("the object {:?} cannot be read", key.value()));
-            let (space, place) = parse_key(key.value()).ok_or_else(bad)?;
-            let record = Record::parse(Bytes::copy_from_slice(json.value())).ok_or_else(bad)?;
-            if record.revision > revision {
-                return Err(bad());
-            }
-            records.push((space, place, record));
-        }
-        Ok(Loaded { revision, records })
+    /// How rows are written.
+    pub(super) fn codec(&self) -> Arc<Codec> {
+        self.codec.clone()
     }
 
     /// Writes all rows in one durable transaction.
     pub(crate) fn commit<'a>(
-        &self,
+        &mut self,
         rows: impl Iterator<Item = Row<'a>>,
     ) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
+        let mut revision = 0;
         {
             let mut objects = transaction.open_table(OBJECTS)?;
-            let mut revision = 0;
             for row in rows {
                 revision = row.revision;
-                let key = format_key(row.space, row.key);
+                let place = layout::format_key(row.space, row.key);
                 match row.json {
-                    Some(json) => objects.insert(key.as_str(), json.as_ref())?,
-                    None => objects.remove(key.as_str())?,
+                    Some(json) => {
+                        self.codec
+                            .encode(&row.key.shelf, &place, json, &mut self.scratch);
+                        objects.insert(place.as_str(), self.scratch.as_slice())?
+                    }
+                    None => objects.remove(place.as_str())?,
                 };
             }
             transaction
@@ -194,72 +176,113 @@ impl Disk {
                 .insert("revision", revision)?;
         }
         transaction.commit()?;
+        Ok(self.mark.set(revision)?)
+    }
+
+    /// Writes the file anew: without waste, and every object sealed with the newest key.
+    pub(crate) fn compact(&mut self) -> Result<(), StoreError> {
+        let rows = Rows {
+            database: &self.database,
+            format: FORMAT,
+        };
+        let revision = Facts::read(&self.database, &self.path)?.revision;
+        self.database = rows.rewritten(&self.path, &self.codec, revision)?;
         Ok(())
     }
 }
 
-/// Key parts are joined by a character that no name can hold.
-fn format_key(space: &str, key: &Key) -> String {
-    [space, &key.shelf, &key.namespace, &key.name].join("\0")
-}
-
-fn parse_key(text: &str) -> Option<(String, Key)> {
-    let mut parts = text.split('\0');
-    let space = parts.next()?.to_owned();
-    let key = Key {
-        shelf: parts.next()?.into(),
-        namespace: parts.next()?.to_owned(),
-        name: parts.next()?.to_owned(),
+/// A new, empty store.
+fn create(settings: &Settings) -> Result<(Database, Codec, Loaded), StoreError> {
+    let path = settings.store();
+    check_mark(settings, 0)?;
+    let codec = Codec {
+        keys: keys(settings, &BTreeSet::new())?,
+        sealed: settings.sealed.clone(),
     };
-    parts.next().is_none().then_some((space, key))
+    let database = new_file(&path, 0, |_| Ok(()))?;
+    let loaded = Loaded {
+        revision: 0,
+        records: Vec::new(),
+    };
+    Ok((database, codec, loaded))
 }
 
-fn corrupt(path: &Path, detail: impl std::fmt::Display) -> StoreError {
-    StoreError::Corrupt {
-        path: path.to_owned(),
-        detail: detail.to_string(),
+/// The file in the folder, if there is one, with its writes held back.
+fn existing(settings: &Settings) -> Result<Option<Found>, StoreError> {
+    let path = settings.store();
+    let file = match File::options().read(true).write(true).open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::folder(&path, error)),
+    };
+    let length = file.metadata().map_err(|e| StoreError::folder(&path, e))?;
+    if length.len() == 0 {
+        return Err(StoreError::corrupt(&path, "the file is empty"));
     }
-}
-
-fn opening(path: &Path, error: DatabaseError) -> StoreError {
-    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
-    match error {
-        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse {
-            path: path.to_owned(),
+    let (backend, hold) = hold::hold(file).map_err(|error| opening(&path, error))?;
+    let database = builder()
+        .create_with_backend(backend)
+        .map_err(|error| opening(&path, error))?;
+    let facts = Facts::read(&database, &path)?;
+    check_mark(settings, facts.revision)?;
+    let rows = Rows {
+        database: &database,
+        format: facts.format,
+    };
+    let codec = Codec {
+        keys: keys(settings, &rows.keys(&path)?)?,
+        sealed: settings.sealed.clone(),
+    };
+    let (records, stale) = rows.load(&path, &codec, facts.revision)?;
+    let live: u64 = records.iter().map(|(_, _, r)| r.json.len() as u64).sum();
+    let wasteful = length.len() > 4 * live + WASTE_BYTES;
+    Ok(Some(Found {
+        stale: stale || wasteful || facts.format < FORMAT,
+        format: facts.format,
+        loaded: Loaded {
+            revision: facts.revision,
+            records,
         },
-        DatabaseError::Storage(StorageError::Io(source))
-            if !matches!(source.kind(), InvalidData | UnexpectedEof) =>
-        {
-            StoreError::Folder {
-                path: path.to_owned(),
-                source,
-            }
-        }
-        other => corrupt(path, other),
+        database,
+        hold,
+        codec,
+    }))
+}
+
+/// A store whose file is behind what was acknowledged is not the one that was left here.
+fn check_mark(settings: &Settings, found: u64) -> Result<(), StoreError> {
+    let mark = settings.mark();
+    let acknowledged = mark::read(&mark).map_err(|error| StoreError::folder(&mark, error))?;
+    match acknowledged {
+        Some(acknowledged) if acknowledged > found => Err(StoreError::Lost {
+            path: settings.store(),
+            found,
+            acknowledged,
+            mark,
+        }),
+        _ => Ok(()),
     }
 }
 
-#[cfg(unix)]
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
-}
-
-#[cfg(unix)]
-fn restrict(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
-}
-
-#[cfg(not(unix))]
-fn restrict(_: &Path) -> std::io::Result<()> {
-    Ok(())
+/// The keys of the key file, which must hold every key in `used`; made when none is needed yet.
+pub(super) fn keys(settings: &Settings, used: &BTreeSet<KeyId>) -> Result<KeyRing, StoreError> {
+    let (path, key_file) = (settings.store(), settings.keys());
+    let Some(keys) = KeyRing::read(&key_file)? else {
+        return match used.first() {
+            None => KeyRing::generate(&key_file),
+            Some(key) => Err(StoreError::NoKey {
+                path,
+                key_file,
+                key: key.to_string(),
+            }),
+        };
+    };
+    match used.iter().find(|key| !keys.holds(**key)) {
+        None => Ok(keys),
+        Some(key) => Err(StoreError::OtherKey {
+            path,
+            key_file,
+            key: key.to_string(),
+        }),
+    }
 }

@@ -8,23 +8,37 @@
 //!   see it; writers compare against the newest commit, durable or not;
 //! * in memory mode nothing blocks and no thread is started, so that virtual time can be paused.
 
+mod backup;
 mod disk;
+mod error;
+mod file;
+mod folder;
+mod hold;
+mod layout;
+mod mark;
 mod record;
+mod restore;
+mod seal;
 mod shelf;
 mod space;
 mod writer;
 
+pub(crate) use disk::{Settings, Stored};
 pub(crate) use record::Record;
+pub(crate) use restore::{backup_of, restore};
 pub(crate) use shelf::{Change, Event, Place};
 pub(crate) use space::{Changed, Cursor, Snapshot, Space};
 pub(crate) use writer::{CommitError, Expect};
 
-pub use disk::StoreError;
+pub use backup::Backup;
+pub use error::StoreError;
+pub use restore::{BackupSummary, verify_backup};
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
+use backup::Everything;
+use layout::Codec;
 use writer::Writer;
 
 /// Where one object lives inside an instance.
@@ -42,17 +56,20 @@ pub(crate) struct Store {
     writer: Arc<Writer>,
     spaces: RwLock<HashMap<String, Arc<Space>>>,
     making: Mutex<()>,
+    /// How backups are written; none in memory.
+    codec: Option<Arc<Codec>>,
 }
 
 impl Store {
     /// A store that lives as long as the process.
     pub(crate) fn in_memory() -> Self {
-        Self::with(Writer::in_memory(), HashMap::new())
+        Self::with(Writer::in_memory(), HashMap::new(), None)
     }
 
-    /// Opens the store in `folder`, or makes it there.
-    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
-        let (disk, loaded) = disk::Disk::open(folder)?;
+    /// Opens the store in a folder, or makes it there.
+    pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
+        let (disk, loaded) = disk::Disk::open(settings)?;
+        let codec = disk.codec();
         let writer = Writer::on_disk(disk, loaded.revision);
         let mut spaces: HashMap<String, Arc<Space>> = HashMap::new();
         for (space, key, record) in loaded.records {
@@ -61,15 +78,32 @@ impl Store {
                 .or_insert_with(|| Arc::new(Space::new(&space, loaded.revision)));
             space.load(&key, record);
         }
-        Ok(Self::with(writer, spaces))
+        Ok(Self::with(writer, spaces, Some(codec)))
     }
 
-    fn with(writer: Writer, spaces: HashMap<String, Arc<Space>>) -> Self {
+    fn with(
+        writer: Writer,
+        spaces: HashMap<String, Arc<Space>>,
+        codec: Option<Arc<Codec>>,
+    ) -> Self {
         Self {
             writer: Arc::new(writer),
             spaces: RwLock::new(spaces),
             making: Mutex::new(()),
+            codec,
         }
+    }
+
+    /// Every object at the newest revision that readers see; `None` in memory, where there is no
+    /// key to seal with.
+    pub(crate) fn backup(&self) -> Option<Backup> {
+        let codec = self.codec.clone()?;
+        let snapshot = self.writer.standing_still(|revision| {
+            let spaces = self.spaces.read().expect("no holder of this lock panics");
+            let records = spaces.values().flat_map(|space| space.all()).collect();
+            Everything { revision, records }
+        });
+        Some(Backup::new(snapshot, codec))
     }
 
     /// The space of this name, made when absent.
@@ -79,8 +113,10 @@ impl Store {
             return space;
         }
         let _making = self.making.lock().expect("no holder of this lock panics");
+        // Asked before the lock is taken: whoever holds the writer still may take it.
+        let revision = self.writer.revision();
         let mut spaces = self.spaces.write().expect("no holder of this lock panics");
-        let made = || Arc::new(Space::new(name, self.writer.revision()));
+        let made = || Arc::new(Space::new(name, revision));
         spaces.entry(name.to_owned()).or_insert_with(made).clone()
     }
 

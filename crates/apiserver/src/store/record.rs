@@ -1,6 +1,11 @@
 //! One stored object: its JSON text, and the few facts that are asked of it without parsing.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::object::{self, Owner};
@@ -36,22 +41,19 @@ impl Record {
             "resourceVersion".into(),
             Value::String(revision.to_string()),
         );
-        let json = serde_json::to_vec(&object).expect("a JSON value always serialises");
-        Self::from_parts(&object, json.into(), revision)
+        Self::from_parts(&object, text(&object), revision)
     }
 
     /// An object that is shown but not stored.
     pub(crate) fn unstored(object: &Value) -> Self {
-        let json = serde_json::to_vec(object).expect("a JSON value always serialises");
-        Self::from_parts(object, json.into(), 0)
+        Self::from_parts(object, text(object), 0)
     }
 
     /// What the readers at another version get of a record of this revision.
     pub(crate) fn shown(object: &Value, revision: u64) -> Self {
-        let json = serde_json::to_vec(object).expect("a JSON value always serialises");
         Self {
             shown: true,
-            ..Self::from_parts(object, json.into(), revision)
+            ..Self::from_parts(object, text(object), revision)
         }
     }
 
@@ -65,9 +67,26 @@ impl Record {
 
     /// Reads a stored text back; `None` when it is not an object with a revision.
     pub(crate) fn parse(json: Bytes) -> Option<Self> {
-        let object: Value = serde_json::from_slice(&json).ok()?;
-        let revision = object::meta_str(&object, "resourceVersion").parse().ok()?;
-        Some(Self::from_parts(&object, json, revision))
+        let head: Head = serde_json::from_slice(&json).ok()?;
+        let meta = head.metadata;
+        let owners = meta.owner_references.into_iter().map(|owner| Owner {
+            api_version: owner.api_version,
+            kind: owner.kind,
+            name: owner.name,
+            uid: owner.uid,
+            block: owner.block_owner_deletion.unwrap_or(false),
+        });
+        Some(Self {
+            revision: meta.resource_version.parse().ok()?,
+            labels: meta.labels.into_iter().collect(),
+            uid: meta.uid,
+            owners: owners.collect(),
+            deleting: meta.deletion_timestamp.is_some(),
+            held: !meta.finalizers.is_empty(),
+            api_version: head.api_version,
+            shown: false,
+            json,
+        })
     }
 
     fn from_parts(object: &Value, json: Bytes, revision: u64) -> Self {
@@ -110,5 +129,85 @@ impl Record {
             .binary_search_by(|(label, _)| label.as_ref().cmp(key))
             .ok()?;
         self.labels.get(found).map(|(_, value)| value.as_ref())
+    }
+}
+
+/// What a record knows of its text, read without building the rest.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    #[serde(default)]
+    api_version: Box<str>,
+    metadata: Meta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Meta {
+    resource_version: Box<str>,
+    uid: Box<str>,
+    labels: BTreeMap<Box<str>, Box<str>>,
+    owner_references: Vec<Reference>,
+    deletion_timestamp: Option<IgnoredAny>,
+    finalizers: Vec<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Reference {
+    api_version: String,
+    kind: String,
+    name: String,
+    uid: String,
+    block_owner_deletion: Option<bool>,
+}
+
+thread_local! {
+    /// Texts grow here and are copied out at their size: kept as they grow, each would hold up to
+    /// twice its bytes.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A larger scratch than this is given back.
+const SCRATCH_BYTES: usize = 256 * 1024;
+
+/// The text of an object, in exactly its bytes.
+fn text(object: &Value) -> Bytes {
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.clear();
+        serde_json::to_writer(&mut *scratch, object).expect("a JSON value always serialises");
+        let text = Bytes::copy_from_slice(scratch);
+        if scratch.capacity() > SCRATCH_BYTES {
+            *scratch = Vec::new();
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_text_read_back_is_the_record_that_wrote_it() {
+        let full = json!({
+            "apiVersion": "v1", "kind": "Pod", "spec": {"a": [1, {"b": null}]},
+            "metadata": {
+                "name": "p", "uid": "u", "labels": {"z": "1", "a": "", "m": "\u{e9}\"x"},
+                "finalizers": ["f"], "deletionTimestamp": "2020-01-01T00:00:00Z",
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "o",
+                     "controller": true, "blockOwnerDeletion": true},
+                    {"apiVersion": "apps/v1", "kind": "X", "name": "x", "uid": "y"}],
+            },
+        });
+        for object in [full, json!({"metadata": {}}), json!({"kind": "Y"})] {
+            let written = Record::new(object, 42);
+            let read = Record::parse(written.json.clone()).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{written:?}"));
+        }
+        assert!(Record::parse(Bytes::from_static(b"{\"metadata\":{}}")).is_none());
+        assert!(Record::parse(Bytes::from_static(b"not json")).is_none());
     }
 }

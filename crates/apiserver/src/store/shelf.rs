@@ -11,8 +11,8 @@ use super::Record;
 /// The watch log of a shelf keeps at most this many changes; ours, because a client that lags
 /// further lists faster than it replays.
 const LOG_EVENTS: usize = 8_192;
-/// And at most this many bytes of objects that only the log keeps alive.
-const LOG_BYTES: usize = 16 * 1024 * 1024;
+/// What an event takes beside the objects: its names, its places in the log and in maps.
+const EVENT_BYTES: usize = 256;
 
 /// What a commit did to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,19 @@ pub(crate) struct Event {
     pub(crate) record: Arc<Record>,
     /// The object before the change.
     pub(crate) before: Option<Arc<Record>>,
+}
+
+impl Event {
+    /// What the log alone keeps alive of it. Each state of an object counts once: with the event
+    /// that replaces it.
+    fn weight(&self) -> usize {
+        let before = self.before.as_ref().map_or(0, |record| record.json.len());
+        let last = match self.change {
+            Change::Created | Change::Updated => 0,
+            Change::Deleted => self.record.json.len(),
+        };
+        EVENT_BYTES + before + last
+    }
 }
 
 /// The log no longer reaches back to the asked revision.
@@ -94,17 +107,32 @@ impl Shelf {
                 self.objects.remove(&place);
             }
         }
-        self.log_bytes += event.record.json.len();
+        self.log_bytes += event.weight();
         self.log.push_back(event);
-        while self.log.len() > LOG_EVENTS || self.log_bytes > LOG_BYTES {
-            let Some(dropped) = self.log.pop_front() else {
-                break;
-            };
-            self.first += 1;
-            self.floor = dropped.revision;
-            self.log_bytes -= dropped.record.json.len();
+        if self.log.len() > LOG_EVENTS {
+            self.forget_oldest();
         }
         self.wake.send_replace(self.next());
+    }
+
+    /// Bytes that only the log keeps alive.
+    pub(crate) fn log_bytes(&self) -> usize {
+        self.log_bytes
+    }
+
+    /// Drops the oldest change from the log.
+    pub(crate) fn forget_oldest(&mut self) {
+        if let Some(dropped) = self.log.pop_front() {
+            self.first += 1;
+            self.floor = dropped.revision;
+            self.log_bytes -= dropped.weight();
+        }
+    }
+
+    /// The sequence number of the oldest event in the log.
+    #[cfg(test)]
+    pub(crate) fn oldest(&self) -> u64 {
+        self.first
     }
 
     /// The sequence number the next event will get.

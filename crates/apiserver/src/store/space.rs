@@ -8,6 +8,10 @@ use tokio::sync::{mpsc, watch};
 use super::shelf::{Event, Expired, Place, Shelf};
 use super::{Key, Record};
 
+/// The watch logs of a space keep at most this many bytes alive; ours, because a watch that lags
+/// further lists faster than it replays.
+const LOG_BYTES: usize = 16 * 1024 * 1024;
+
 /// A committed change and the shelf it happened on.
 pub(crate) type Changed = (Arc<str>, Arc<Event>);
 
@@ -25,6 +29,31 @@ struct Contents {
     /// Shelves made from now on start with a log that reaches back to here.
     floor: u64,
     shelves: BTreeMap<Arc<str>, Shelf>,
+    /// Bytes that only the watch logs keep alive.
+    log_bytes: usize,
+}
+
+impl Contents {
+    /// Applies a change, and drops the oldest changes of the longest logs when all logs together
+    /// grow too large.
+    fn apply(&mut self, shelf: &Arc<str>, event: Arc<Event>) {
+        self.revision = event.revision;
+        let floor = self.floor;
+        let shelves = &mut self.shelves;
+        let entry = shelves
+            .entry(shelf.clone())
+            .or_insert_with(|| Shelf::new(floor));
+        let before = entry.log_bytes();
+        entry.apply(event);
+        self.log_bytes = self.log_bytes + entry.log_bytes() - before;
+        while self.log_bytes > LOG_BYTES {
+            let longest = shelves.values_mut().max_by_key(|shelf| shelf.log_bytes());
+            let Some(longest) = longest else { break };
+            let before = longest.log_bytes();
+            longest.forget_oldest();
+            self.log_bytes = self.log_bytes + longest.log_bytes() - before;
+        }
+    }
 }
 
 /// What a list returns: objects in key order, and the revision they are of.
@@ -34,6 +63,7 @@ pub(crate) struct Snapshot {
 }
 
 /// A place in the log of one shelf, from which events are read.
+#[derive(Debug)]
 pub(crate) struct Cursor {
     pub(crate) position: u64,
     pub(crate) wake: watch::Receiver<u64>,
@@ -45,6 +75,7 @@ impl Space {
             revision,
             floor: revision,
             shelves: BTreeMap::new(),
+            log_bytes: 0,
         };
         Self {
             name: name.into(),
@@ -76,13 +107,7 @@ impl Space {
     pub(crate) fn apply(&self, shelf: &Arc<str>, event: Arc<Event>) {
         {
             let mut inner = self.inner.write().expect("no holder of this lock panics");
-            inner.revision = event.revision;
-            let floor = inner.floor;
-            let entry = inner
-                .shelves
-                .entry(shelf.clone())
-                .or_insert_with(|| Shelf::new(floor));
-            entry.apply(event.clone());
+            inner.apply(shelf, event.clone());
         }
         let mut feed = self.feed.lock().expect("no holder of this lock panics");
         if feed
@@ -143,6 +168,24 @@ impl Space {
             None => Vec::new(),
         };
         Ok(Snapshot { revision, records })
+    }
+
+    /// Every object of every shelf.
+    pub(crate) fn all(&self) -> Vec<(Arc<str>, Key, Arc<Record>)> {
+        let inner = self.read();
+        let of_shelf = |(shelf, contents): (&Arc<str>, &Shelf)| {
+            let (space, shelf) = (self.name.clone(), shelf.clone());
+            let records = contents.list(None).into_iter();
+            records.map(move |((namespace, name), record)| {
+                let key = Key {
+                    shelf: shelf.clone(),
+                    namespace,
+                    name,
+                };
+                (space.clone(), key, record)
+            })
+        };
+        inner.shelves.iter().flat_map(of_shelf).collect()
     }
 
     /// How many objects a shelf holds.
@@ -211,5 +254,75 @@ impl Space {
         let (events, next) = shelf.events_from(cursor.position)?;
         cursor.position = next;
         Ok((events, inner.revision))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shelf::Change;
+    use super::*;
+    use serde_json::json;
+
+    /// An update of one object among `names`, of about 4 KiB.
+    fn update(space: &Space, shelf: &Arc<str>, names: u64, revision: u64) {
+        let name = format!("o-{}", revision % names);
+        let key = Key {
+            shelf: shelf.clone(),
+            namespace: String::new(),
+            name: name.clone(),
+        };
+        let object = json!({"metadata": {"name": name}, "data": "x".repeat(4096)});
+        let before = space.get(&key);
+        let change = before.as_ref().map_or(Change::Created, |_| Change::Updated);
+        let event = Event {
+            revision,
+            change,
+            namespace: "".into(),
+            name: name.into(),
+            record: Arc::new(Record::new(object, revision)),
+            before,
+        };
+        space.apply(shelf, Arc::new(event));
+    }
+
+    /// Bytes of every state that is alive because of the logs, found by walking them.
+    fn kept_alive(space: &Space) -> usize {
+        let inner = space.read();
+        let replaced = |event: &Arc<Event>| event.before.as_ref().map_or(0, |r| r.json.len());
+        let of_shelf = |shelf: &Shelf| {
+            let (events, _) = shelf.events_from(shelf.oldest()).expect("its own start");
+            events.iter().map(replaced).sum::<usize>()
+        };
+        inner.shelves.values().map(of_shelf).sum()
+    }
+
+    #[test]
+    fn the_logs_of_all_shelves_together_are_bounded_in_bytes() {
+        let space = Space::new("", 0);
+        let shelves: Vec<Arc<str>> = (0..10).map(|n| format!("shelf-{n}").into()).collect();
+        for revision in 1..=20_000 {
+            let shelf = &shelves[usize::try_from(revision % 10).unwrap()];
+            update(&space, shelf, 100, revision);
+        }
+        let kept = kept_alive(&space);
+        assert!(kept <= LOG_BYTES, "{kept}");
+        assert!(
+            kept > LOG_BYTES / 2,
+            "{kept}: the logs reach back as far as they may"
+        );
+        let newest = space.revision();
+        assert!(space.cursor(&shelves[0], newest - 100).is_ok());
+        let expired = space.cursor(&shelves[0], 1).unwrap_err();
+        assert!(space.cursor(&shelves[0], expired.oldest).is_ok());
+    }
+
+    #[test]
+    fn objects_that_are_only_made_weigh_next_to_nothing_in_the_log() {
+        let space = Space::new("", 0);
+        let shelf: Arc<str> = "shelf".into();
+        for revision in 1..=8_000 {
+            update(&space, &shelf, 8_000, revision);
+        }
+        assert!(space.cursor(&shelf, 0).is_ok(), "no change was dropped");
     }
 }

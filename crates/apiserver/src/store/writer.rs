@@ -83,6 +83,8 @@ enum Road {
 struct State {
     road: Road,
     revision: u64,
+    /// The newest revision that readers see.
+    visible: u64,
     /// Newest state of objects whose commit is not durable yet.
     pending: HashMap<Place, (u64, Option<Arc<Record>>)>,
     failed: Option<String>,
@@ -92,11 +94,27 @@ struct State {
 type Done = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 struct Job {
-    change: Option<JobChange>,
+    work: Work,
     done: Done,
 }
 
-/// The change of a job; a job without one only waits for those before it.
+enum Work {
+    Change(JobChange),
+    /// Only waits for those before it.
+    Wait,
+    /// Writes the file anew.
+    Compact,
+}
+
+impl Job {
+    fn change(&self) -> Option<&JobChange> {
+        match &self.work {
+            Work::Change(change) => Some(change),
+            Work::Wait | Work::Compact => None,
+        }
+    }
+}
+
 struct JobChange {
     space: Arc<Space>,
     key: Key,
@@ -119,7 +137,7 @@ impl Writer {
             let shared = shared.clone();
             std::thread::Builder::new()
                 .name("apiserver-store".into())
-                .spawn(move || run(&disk, &receiver, &shared))
+                .spawn(move || run(disk, &receiver, &shared))
                 .expect("the machine can start one more thread")
         };
         Self {
@@ -183,8 +201,24 @@ impl Writer {
         Ok(record)
     }
 
+    /// Runs `read` while nothing becomes visible, with the newest revision that is.
+    pub(crate) fn standing_still<T>(&self, read: impl FnOnce(u64) -> T) -> T {
+        let state = self.state();
+        read(state.visible)
+    }
+
     /// Returns once every commit begun before is durable and visible.
     pub(crate) async fn settled(&self) -> Result<(), CommitError> {
+        self.ask(Work::Wait).await
+    }
+
+    /// Writes the file anew, without waste, and everything sealed with the newest key; writes wait
+    /// meanwhile. A failure leaves the file as it was. In memory there is nothing to do.
+    pub(crate) async fn compact(&self) -> Result<(), CommitError> {
+        self.ask(Work::Compact).await
+    }
+
+    async fn ask(&self, work: Work) -> Result<(), CommitError> {
         let (done, acknowledged) = oneshot::channel();
         let done = Box::new(move |outcome| drop(done.send(outcome)));
         {
@@ -193,7 +227,7 @@ impl Writer {
                 Road::Memory => return Ok(()),
                 Road::Closed => return Err(CommitError::Storage(CLOSED.into())),
                 Road::Disk(queue) => queue
-                    .send(Job { change: None, done })
+                    .send(Job { work, done })
                     .map_err(|_| CommitError::Storage(CLOSED.into()))?,
             }
         }
@@ -232,6 +266,7 @@ impl Writer {
         let record = event.record.clone();
         if matches!(state.road, Road::Memory) {
             space.apply(&key.shelf, event);
+            state.visible = revision;
             drop(state);
             done(Ok(()));
             return Ok(record);
@@ -245,7 +280,7 @@ impl Writer {
             event,
         };
         let job = Job {
-            change: Some(change),
+            work: Work::Change(change),
             done,
         };
         let sent = match &state.road {
@@ -278,8 +313,9 @@ impl Shared {
                 tracing::error!(error = %why, "the store cannot write any more");
                 state.failed = Some(why.clone());
             }
-            for change in jobs.iter().filter_map(|job| job.change.as_ref()) {
+            for change in jobs.iter().filter_map(Job::change) {
                 if outcome.is_ok() {
+                    state.visible = change.event.revision;
                     change.space.apply(&change.key.shelf, change.event.clone());
                 }
                 let place = (change.space.name().clone(), change.key.clone());
@@ -300,6 +336,7 @@ impl State {
         Self {
             road,
             revision,
+            visible: revision,
             pending: HashMap::new(),
             failed: None,
         }
@@ -340,14 +377,16 @@ fn event(
     }))
 }
 
-fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, shared: &Shared) {
+fn run(mut disk: Disk, queue: &mpsc::Receiver<Job>, shared: &Shared) {
     while let Ok(first) = queue.recv() {
         let mut jobs = vec![first];
         while jobs.len() < BATCH {
             let Ok(job) = queue.try_recv() else { break };
             jobs.push(job);
         }
-        let changes = jobs.iter().filter_map(|job| job.change.as_ref());
+        let compacts = |job: &Job| matches!(job.work, Work::Compact);
+        let (compacting, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(compacts);
+        let changes = jobs.iter().filter_map(Job::change);
         let outcome = match changes.clone().next() {
             Some(_) => disk
                 .commit(changes.map(row))
@@ -355,6 +394,12 @@ fn run(disk: &Disk, queue: &mpsc::Receiver<Job>, shared: &Shared) {
             None => Ok(()),
         };
         shared.settle(jobs, &outcome);
+        if !compacting.is_empty() {
+            let outcome = disk.compact().map_err(|error| error.to_string());
+            for job in compacting {
+                (job.done)(outcome.clone());
+            }
+        }
     }
 }
 

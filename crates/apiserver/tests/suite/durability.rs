@@ -1,19 +1,16 @@
 //! What is on disk: an acknowledged write survives, a second process is kept out, a damaged file is
 //! left alone.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use remuda_apiserver::{ApiServer, BuildError, StoreError};
 use serde_json::json;
 
+use crate::on_disk::{self, open};
 use crate::widget::{Widget, install};
-
-/// Tells the child of a test what to do.
-const FOLDER: &str = "APISERVER_CRASH_FOLDER";
 
 fn maps(server: &ApiServer) -> Api<ConfigMap> {
     Api::namespaced(
@@ -27,13 +24,9 @@ fn map(name: &str) -> ConfigMap {
         .expect("a config map")
 }
 
-fn open(folder: &Path) -> Result<ApiServer, BuildError> {
-    ApiServer::builder().data_dir(folder).build()
-}
-
 #[tokio::test]
 async fn everything_is_there_after_a_restart_and_revisions_go_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = on_disk::folder();
     let (last, token) = {
         let server = open(folder.path()).unwrap();
         let client = Client::new(server.management().router(), "default");
@@ -96,7 +89,7 @@ async fn everything_is_there_after_a_restart_and_revisions_go_on() {
 
 #[tokio::test]
 async fn a_removed_instance_is_gone_for_good() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = on_disk::folder();
     let server = open(folder.path()).unwrap();
     let workload = server.instance("team-a/demo");
     let inside: Api<ConfigMap> =
@@ -126,7 +119,7 @@ async fn a_removed_instance_is_gone_for_good() {
 
 #[tokio::test]
 async fn a_second_server_is_kept_out() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = on_disk::folder();
     let _first = open(folder.path()).unwrap();
     match open(folder.path()).unwrap_err() {
         BuildError::Store(error @ StoreError::InUse { .. }) => {
@@ -141,7 +134,7 @@ async fn a_second_server_is_kept_out() {
 
 #[tokio::test]
 async fn a_damaged_file_is_named_and_left_alone() {
-    let whole = tempfile::tempdir().unwrap();
+    let whole = on_disk::folder();
     open(whole.path()).unwrap().close().await;
     let good = std::fs::read(whole.path().join("apiserver.redb")).unwrap();
     let mut torn = good.clone();
@@ -154,7 +147,7 @@ async fn a_damaged_file_is_named_and_left_alone() {
         ("torn", torn),
     ];
     for (case, bytes) in cases {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = on_disk::folder();
         let file = folder.path().join("apiserver.redb");
         std::fs::write(&file, &bytes).unwrap();
         match open(folder.path()) {
@@ -177,7 +170,7 @@ async fn a_damaged_file_is_named_and_left_alone() {
 #[tokio::test]
 async fn a_newer_file_is_named_and_left_alone() {
     const FACTS: redb::TableDefinition<'static, &str, u64> = redb::TableDefinition::new("facts");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = on_disk::folder();
     open(folder.path()).unwrap().close().await;
     let file = folder.path().join("apiserver.redb");
     {
@@ -201,62 +194,146 @@ async fn a_newer_file_is_named_and_left_alone() {
     );
 }
 
-/// Not a test of its own: the process that `acknowledged_writes_survive_kill_9` kills.
-#[tokio::test]
-async fn crash_child() {
-    let Some(folder) = std::env::var_os(FOLDER) else {
-        return;
-    };
-    let server = open(Path::new(&folder)).unwrap();
-    let maps = maps(&server);
-    for index in 0.. {
-        let name = format!("m-{index}");
-        maps.create(&PostParams::default(), &map(&name))
-            .await
-            .unwrap();
-        println!("acknowledged {name}");
+/// What a kill leaves: the files of a server that still runs, after 60 acknowledged writes.
+async fn left_by_a_kill() -> BTreeMap<String, Vec<u8>> {
+    let folder = on_disk::folder();
+    let server = open(folder.path()).expect("a new store");
+    for index in 0..60 {
+        let name = format!("m-{}", index % 40);
+        on_disk::put_map(&server.management(), &name, &index.to_string().repeat(400)).await;
     }
+    on_disk::files(folder.path())
+}
+
+/// Opens a folder with these files: whether everything acknowledged is there. A refusal must name
+/// the remedy and leave the file alone.
+async fn opens_whole(files: &BTreeMap<String, Vec<u8>>, what: &str) -> bool {
+    let folder = on_disk::folder();
+    for (name, bytes) in files {
+        on_disk::write(&folder.path().join(name), bytes);
+    }
+    let server = match open(folder.path()) {
+        Ok(server) => server,
+        Err(BuildError::Store(error @ (StoreError::Corrupt { .. } | StoreError::Lost { .. }))) => {
+            let text = error.to_string();
+            assert!(text.contains("restore it from a backup"), "{what}: {text}");
+            let left = std::fs::read(folder.path().join(on_disk::STORE));
+            assert!(
+                left.ok() == files.get(on_disk::STORE).cloned(),
+                "{what}: {text}"
+            );
+            return false;
+        }
+        Err(other) => unreachable!("{what}: {other}"),
+    };
+    for index in 20..60_usize {
+        let name = format!("m-{}", index % 40);
+        let value = on_disk::map_value(&server.management(), &name).await;
+        let wanted = index.to_string().repeat(400);
+        assert!(
+            value == Some(wanted),
+            "{what}: {name} was acknowledged and is gone"
+        );
+    }
+    server.close().await;
+    true
 }
 
 #[tokio::test]
-async fn acknowledged_writes_survive_kill_9() {
-    use std::io::{BufRead as _, BufReader};
-    let folder = tempfile::tempdir().unwrap();
-    let mut known = 0;
-    for round in 0..5_usize {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["durability::crash_child", "--exact", "--nocapture"])
-            .env(FOLDER, folder.path().join(round.to_string()))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let enough = 20 + round * 17;
-        let mut acknowledged: Vec<String> = Vec::new();
-        while acknowledged.len() < enough {
-            let line = lines.next().expect("the child writes on").unwrap();
-            acknowledged.extend(line.split("acknowledged ").nth(1).map(str::to_owned));
+async fn a_torn_end_loses_nothing_or_is_refused_with_the_remedy() {
+    let files = left_by_a_kill().await;
+    assert!(opens_whole(&files, "as it was left").await);
+    let whole = &files[on_disk::STORE];
+    let mut refused = 0;
+    let step = whole.len() / 24;
+    for at in (1..whole.len()).step_by(step).chain([whole.len() - 1]) {
+        let mut zeroed = whole.clone();
+        zeroed[at..].fill(0);
+        let mut scrambled = whole.clone();
+        scrambled[at..].iter_mut().for_each(|byte| *byte ^= 0x5A);
+        let mut page = whole.clone();
+        let end = page.len().min(at + 512);
+        page[at..end].fill(0xFF);
+        let cases = [
+            ("cut", whole[..at].to_vec()),
+            ("zeroed", zeroed),
+            ("scrambled", scrambled),
+            ("one sector", page),
+        ];
+        for (case, bytes) in cases {
+            let mut files = files.clone();
+            files.insert(on_disk::STORE.into(), bytes);
+            refused += usize::from(!opens_whole(&files, &format!("{case} at {at}")).await);
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let rest = lines.map_while(Result::ok);
-        acknowledged
-            .extend(rest.filter_map(|l| l.split("acknowledged ").nth(1).map(str::to_owned)));
-        let server = open(&folder.path().join(round.to_string())).unwrap();
-        let stored = maps(&server).list(&ListParams::default()).await.unwrap();
-        let stored: Vec<String> = stored.iter().map(ResourceExt::name_any).collect();
-        for name in &acknowledged {
-            assert!(
-                stored.contains(name),
-                "round {round}: {name} was acknowledged and is gone"
-            );
-        }
-        assert!(
-            stored.len() <= acknowledged.len() + 1,
-            "at most the write under way is extra"
-        );
-        known += acknowledged.len();
     }
-    assert!(known >= 5 * 20);
+    assert!(refused > 30, "{refused}: damage is noticed");
+}
+
+/// An older copy of the file is sound in itself, and still not what was acknowledged.
+#[tokio::test]
+async fn an_older_file_in_place_of_the_newest_is_refused() {
+    let folder = on_disk::folder();
+    let server = open(folder.path()).unwrap();
+    on_disk::put_map(&server.management(), "m", "old").await;
+    server.close().await;
+    let store = folder.path().join(on_disk::STORE);
+    let old = std::fs::read(&store).unwrap();
+    let server = open(folder.path()).unwrap();
+    on_disk::put_map(&server.management(), "m", "new").await;
+    server.close().await;
+    std::fs::write(&store, &old).unwrap();
+    let error = open(folder.path()).unwrap_err();
+    let BuildError::Store(StoreError::Lost { mark, .. }) = &error else {
+        panic!("{error}")
+    };
+    assert!(
+        error.to_string().contains(&mark.display().to_string()),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&store).unwrap(), old);
+    std::fs::remove_file(&store).unwrap();
+    let error = open(folder.path()).unwrap_err();
+    assert!(
+        matches!(error, BuildError::Store(StoreError::Lost { .. })),
+        "{error}"
+    );
+    // The remedy that accepts the loss.
+    std::fs::remove_file(mark).unwrap();
+    open(folder.path()).unwrap();
+}
+
+#[tokio::test]
+async fn a_compacted_store_is_smaller_and_whole() {
+    let folder = on_disk::folder();
+    let server = open(folder.path()).unwrap();
+    let api = server.management();
+    for index in 0..40 {
+        on_disk::put_map(&api, &format!("m-{index}"), &"x".repeat(20_000)).await;
+    }
+    for index in 1..40 {
+        let name = format!("m-{index}");
+        maps(&server)
+            .delete(&name, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+    let size = || {
+        std::fs::metadata(folder.path().join(on_disk::STORE))
+            .unwrap()
+            .len()
+    };
+    let before = size();
+    server.compact().await.unwrap();
+    assert!(size() < before / 2, "{} of {before}", size());
+    on_disk::put_map(&api, "after", "v").await;
+    server.close().await;
+    let server = open(folder.path()).unwrap();
+    let api = server.management();
+    assert_eq!(
+        on_disk::map_value(&api, "after").await.as_deref(),
+        Some("v")
+    );
+    assert_eq!(on_disk::map_value(&api, "m-0").await.unwrap().len(), 20_000);
+    let left = maps(&server).list(&ListParams::default()).await.unwrap();
+    assert_eq!(left.items.len(), 2);
 }

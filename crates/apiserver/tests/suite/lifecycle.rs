@@ -160,7 +160,7 @@ async fn an_object_with_an_owner_that_never_was_goes() {
 
 #[tokio::test(start_paused = true)]
 async fn garbage_is_collected_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::on_disk::folder();
     let build = || {
         ApiServer::builder()
             .data_dir(folder.path())
