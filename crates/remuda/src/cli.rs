@@ -51,6 +51,18 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups\n  remuda sim azure --listen 127.0.0.1:4567"
     )]
     Sim(SimArgs),
+    /// Write every object of a `remuda up` to a file, while it runs or not.
+    #[command(
+        long_about = "Write every object of a `remuda up` to a file, while it runs or not.\n\nThe file holds the objects of the management API and of every workload API as of one moment. Secrets in it stay sealed: to restore it you also need the key file (DIR/api/store.key, unless --key-file says otherwise), which is not in it: keep a copy of both, apart from each other. Certificates, tokens and kubeconfigs are not in it; `remuda up` makes new ones after a restore. Nor is the simulated cloud. The file has mode 0600.\n\nA running `remuda up` is asked over its own API, with the administrator's kubeconfig in its data directory.",
+        after_help = "Examples:\n  remuda backup monday.backup\n  remuda backup monday.backup --data-dir /var/lib/remuda\n  cp ~/.local/share/remuda/api/store.key /safe/place/     what opens it again"
+    )]
+    Backup(BackupArgs),
+    /// Make the data directory of a `remuda up` from a backup.
+    #[command(
+        long_about = "Make the data directory of a `remuda up` from a backup.\n\nThe directory must not hold a store yet: nothing is overwritten. The key file that the backup's Secrets are sealed with must be in it (DIR/api/store.key) or be given with --key-file, which copies it there. A file that is cut off or damaged is refused.\n\nObjects are as they were, resource versions included; new ones go on a million behind, so that clients that saw later ones list again. Certificates, tokens and kubeconfigs are new: `remuda up` writes DIR/kubeconfig.",
+        after_help = "Examples:\n  remuda restore monday.backup --data-dir ~/restored --key-file /safe/place/store.key\n  remuda up --data-dir ~/restored"
+    )]
+    Restore(RestoreArgs),
     /// Print a completion script for a shell.
     #[command(
         after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda"
@@ -78,6 +90,10 @@ pub(crate) struct UpArgs {
     /// data home].
     #[arg(long, value_name = "DIR", env = "REMUDA_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// File with the keys that Secrets are sealed with on disk: one a line, the first one seals; it
+    /// is made when there is none [default: api/store.key in the data directory].
+    #[arg(long, value_name = "FILE", env = "REMUDA_KEY_FILE")]
+    pub(crate) key_file: Option<PathBuf>,
     /// Port of the Kubernetes API on 127.0.0.1; 0 takes the one used last time, else a free one.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
@@ -155,6 +171,34 @@ pub(crate) struct SimArgs {
     /// How many times faster than real the cloud runs.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     pub(crate) speed: f64,
+}
+
+/// `remuda backup`.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to write; it must not exist.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Data directory of the `remuda up` [default: remuda under the user's data home].
+    #[arg(long, value_name = "DIR", env = "REMUDA_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The key file, when `remuda up` was given one and does not run now.
+    #[arg(long, value_name = "FILE", env = "REMUDA_KEY_FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+/// `remuda restore`.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The backup to read.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The data directory to make.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: PathBuf,
+    /// The key file that the backup is sealed with; it is copied into the data directory.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 /// Which namespaces.

@@ -1,9 +1,11 @@
 //! One file a subcommand.
 
+mod backup;
 mod completions;
 mod crds;
 mod get;
 mod plan;
+mod restore;
 mod sim;
 mod up;
 mod version;
@@ -22,6 +24,8 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Get(args) => get::run(args).await,
         Command::Crds(args) => crds::run(&args),
         Command::Sim(args) => sim::run(args).await,
+        Command::Backup(args) => backup::run(args).await,
+        Command::Restore(args) => restore::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::Version { output } => version::run(output),
     }

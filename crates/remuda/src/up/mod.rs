@@ -61,7 +61,7 @@ impl Up {
     pub(crate) async fn start(dir: &Path, args: &UpArgs, progress: &mut Progress) -> Result<Self> {
         let last = UpState::read(dir);
         progress.begin("Kubernetes API");
-        let (server, serving) = serve(dir, args.port, last.api_port).await?;
+        let (server, serving) = serve(dir, args, last.api_port).await?;
         let client = Client::new(server.management().router(), "default");
         let kubeconfig = serving.kubeconfig(&server.management());
         state::private_file(&dir.join(KUBECONFIG), &kubeconfig)?;
@@ -204,10 +204,14 @@ async fn cloud<C: Cloud>(
 
 /// Opens the store and listens: on the port that was asked for, else where it listened last time,
 /// else on a free one.
-async fn serve(dir: &Path, asked: u16, last: u16) -> Result<(ApiServer, Arc<Serving>)> {
+async fn serve(dir: &Path, args: &UpArgs, last: u16) -> Result<(ApiServer, Arc<Serving>)> {
+    let asked = args.port;
     let store = state::prepare(dir)?;
-    let server = ApiServer::builder()
-        .data_dir(store)
+    let mut builder = ApiServer::builder().data_dir(store);
+    if let Some(keys) = &args.key_file {
+        builder = builder.key_file(keys);
+    }
+    let server = builder
         .build()
         .with_context(|| format!("opening the data directory {}", dir.display()))?;
     if asked == 0

@@ -12,11 +12,11 @@ use std::{
     fs,
     io::Write,
     net::SocketAddr,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 const FILE: &str = "up.json";
@@ -59,14 +59,29 @@ pub(crate) fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-/// Makes the data directory, readable by its owner only.
+/// Makes the data directory, readable by its owner only, or checks that it is so: it holds the
+/// administrator's token.
 pub(crate) fn prepare(data_dir: &Path) -> Result<PathBuf> {
+    if let Ok(found) = fs::metadata(data_dir) {
+        let mode = found.permissions().mode() & 0o777;
+        ensure!(
+            mode & 0o077 == 0,
+            "the data directory {0} is open to other users (mode {mode:03o}), and it holds keys and \
+             Secrets: chmod 700 {0}",
+            data_dir.display()
+        );
+    }
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(data_dir)
         .with_context(|| format!("making the data directory {}", data_dir.display()))?;
-    Ok(data_dir.join("api"))
+    Ok(store(data_dir))
+}
+
+/// Where the API's store is in a data directory.
+pub(crate) fn store(data_dir: &Path) -> PathBuf {
+    data_dir.join("api")
 }
 
 /// Replaces a file in one step; only its owner may read it.

@@ -106,7 +106,24 @@ fn keys_and_kubeconfig_are_for_their_owner_only() {
             & 0o777
     };
     assert_eq!(mode("kubeconfig"), 0o600);
+    assert_eq!(mode("api/store.key"), 0o600);
     assert_eq!(mode(""), 0o700);
+}
+
+#[test]
+fn a_directory_that_others_can_read_is_refused_with_the_remedy() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = refused(remuda().args(["up", "--data-dir"]).arg(&data));
+    let remedy = format!("chmod 700 {}", data.display());
+    assert!(text.contains(&remedy), "{text}");
+    assert_eq!(
+        fs::read_dir(&data).unwrap().count(),
+        0,
+        "nothing was written"
+    );
 }
 
 /// Ids of the demo's machines whose nodes are Ready.

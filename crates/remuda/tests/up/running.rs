@@ -41,6 +41,11 @@ impl Running {
     /// Kills it without warning, and starts it again over the same data.
     pub(crate) fn kill_and_restart(&mut self) {
         self.kill();
+        self.start_again();
+    }
+
+    /// Starts it over the data that is there, after [`Running::kill`].
+    pub(crate) fn start_again(&mut self) {
         self.child = start(&self.data());
     }
 
