@@ -5,12 +5,14 @@ use std::{sync::Arc, time::Duration};
 
 use remuda_cloud::{Credentials, PoolSession, backend::CredentialSource};
 use remuda_plan::{
-    driver::{Desired, Driver, Handle, Observed},
+    driver::{Desired, Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, FailureClass},
     pool::{
         action::{Effect, Plan, PlanStop},
         gate::{Gate, Goal, Next, confirm_recovery},
+        outputs::Outputs,
         read::{Depth, Freshness},
+        record::Record,
     },
     status::{
         pass::{Pass, PassEnd},
@@ -104,17 +106,18 @@ async fn operate(
         Operation::Refresh | Operation::Restore | Operation::Plan => Some(observed),
     };
     if let Some(shown) = shown {
-        pass.outputs = Some(pool.outputs(&shown)?);
+        pass.outputs = Some(pool.outputs(&shown, pass.record.as_ref())?);
     }
     Ok(())
 }
 
-/// What should exist; `None` when only the record is there to act on.
+/// What should exist; `None` when only the record is there to act on. A refresh looks where the
+/// last apply put things: bad inputs do not keep it from looking.
 pub(crate) fn desired(goal: &Goal) -> Result<Option<Desired>, Stop> {
     let Some(inputs) = &goal.inputs else {
         return Ok(None);
     };
-    if goal.operation == Operation::Destroy {
+    if matches!(goal.operation, Operation::Destroy | Operation::Refresh) {
         return Ok(None);
     }
     goal.driver
@@ -248,15 +251,20 @@ impl Pool<'_> {
             .ok()
     }
 
-    fn outputs(&self, observed: &Observed) -> Result<remuda_plan::pool::outputs::Outputs, Stop> {
+    /// What the pool publishes; `written` is the record as the steps left it.
+    fn outputs(&self, observed: &Observed, written: Option<&Record>) -> Result<Outputs, Stop> {
         let goal = self.goal;
+        let context = PoolContext {
+            record: written.or(goal.record.as_ref()),
+            ..goal.context()
+        };
         goal.driver
             .outputs(
                 self.handle,
                 observed,
                 &goal.dropped_node_labels,
                 goal.input_replicas(),
-                &goal.context(),
+                &context,
             )
             .map_err(PassEnd::Failed)
     }
