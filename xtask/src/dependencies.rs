@@ -1,10 +1,13 @@
-//! Rules on dependencies: the arrows between our crates, licences, banned crates, duplicates.
+//! Rules on dependencies: the arrows between our crates, licences, banned crates, duplicates, and
+//! crates that are declared and never named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+
+use crate::sources;
 
 /// Which of our crates a crate may depend on (ARCHITECTURE.md, "Arrows"). `remuda`, the tests'
 /// `testkit` and `xtask` are free.
@@ -27,7 +30,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
 const INDEPENDENT: [&str; 2] = ["remuda-apiserver", "remuda-sim"];
 
 /// What the pure crate may use: nothing that does I/O, keeps time or draws lots.
-const PLAN_MAY_USE: [&str; 8] = [
+const PLAN_MAY_USE: [&str; 7] = [
     "base64",
     "flate2",
     "jiff",
@@ -35,7 +38,6 @@ const PLAN_MAY_USE: [&str; 8] = [
     "serde",
     "serde_json",
     "sha2",
-    "thiserror",
 ];
 
 /// Crates that must never be in the tree, with the reason.
@@ -96,12 +98,13 @@ const DUPLICATES: &[(&str, &str)] = &[
 pub(crate) fn breaches(root: &Path) -> Result<Vec<String>> {
     let metadata = MetadataCommand::new()
         .current_dir(root)
-        .other_options(["--locked".to_owned(), "--offline".to_owned()])
+        .other_options(["--locked".to_owned()])
         .exec()
         .context("reading cargo metadata")?;
     let mut breaches = Vec::new();
     for package in metadata.workspace_packages() {
         arrows(package, &mut breaches);
+        unnamed(&metadata, package, &mut breaches)?;
     }
     let mut versions: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for package in &metadata.packages {
@@ -142,6 +145,39 @@ fn arrows(package: &Package, breaches: &mut Vec<String>) {
             breaches.push(format!("remuda-plan is pure and may not use {to}"));
         }
     }
+}
+
+/// Dependencies that no source file of the package names.
+fn unnamed(metadata: &Metadata, package: &Package, breaches: &mut Vec<String>) -> Result<()> {
+    let folder = package
+        .manifest_path
+        .parent()
+        .context("a manifest lies in a folder")?;
+    let mut code = String::new();
+    for file in sources::files(folder.as_std_path())? {
+        if sources::has_extension(&file, "rs") {
+            code.extend(sources::text(folder.as_std_path(), &file));
+        }
+    }
+    let words: BTreeSet<&str> = code
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .collect();
+    let node = metadata
+        .resolve
+        .iter()
+        .flat_map(|resolve| &resolve.nodes)
+        .find(|node| node.id == package.id)
+        .context("a package of the workspace is resolved")?;
+    for dependency in &node.deps {
+        let name = dependency.name.as_str();
+        if !words.contains(name) {
+            breaches.push(format!(
+                "{} declares {name} and never names it",
+                package.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a licence expression can be met from our list. Understands `AND`, `OR`, `/`, brackets

@@ -8,6 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 use kube::Client;
+use remuda_api::keys::label;
 use remuda_cloud::PoolBackend;
 use remuda_plan::{
     driver::Driver,
@@ -22,9 +23,6 @@ use crate::{clock::Clock, events::Recorder, objects::LiveObjects, workload::Work
 
 /// Field manager of everything Remuda writes as a provider.
 pub const FIELD_MANAGER: &str = "remuda";
-
-/// Splits the objects between managers.
-const WATCH_FILTER_LABEL: &str = "cluster.x-k8s.io/watch-filter";
 
 /// What a reconcile may touch.
 pub struct Context {
@@ -79,7 +77,7 @@ impl Context {
     /// Whether an object is this manager's to write: without a watch filter all are.
     pub(crate) fn is_ours(&self, object: &Metadata) -> bool {
         let filter = &self.manager.watch_filter;
-        filter.is_empty() || object.labels.get(WATCH_FILTER_LABEL) == Some(filter)
+        filter.is_empty() || object.labels.get(label::WATCH_FILTER) == Some(filter)
     }
 
     /// What the previous passes of this process left behind.

@@ -6,6 +6,7 @@
 //! its record could not tell that its destroy is done. What a crash leaves there, garbage
 //! collection takes, since the pool owns it.
 
+use remuda_api::keys::finalizer;
 use remuda_plan::{
     pool::{gate::owner_reference, objects::Metadata},
     status::{
@@ -25,8 +26,6 @@ use crate::{
     terraform_machine_pool::Gathered,
 };
 
-/// The pool's finalizer.
-pub(crate) const POOL_FINALIZER: &str = "terraformmachinepool.infrastructure.cluster.x-k8s.io";
 /// Field manager of `MachinePool.spec.replicas` and of the claim on it.
 const REPLICAS_MANAGER: &str = "remuda-replicas";
 
@@ -106,7 +105,7 @@ impl<'a> Pool<'a> {
             .collect();
         let finalizers = (wanted.finalizer == Some(FinalizerChange::Add)).then(|| {
             let mut all = self.finalizers.clone();
-            all.push(POOL_FINALIZER.to_owned());
+            all.push(finalizer::TERRAFORM_MACHINE_POOL.to_owned());
             all
         });
         self.metadata_patch(set, finalizers)
@@ -124,7 +123,7 @@ impl<'a> Pool<'a> {
             let others = self
                 .finalizers
                 .iter()
-                .filter(|name| *name != POOL_FINALIZER);
+                .filter(|name| *name != finalizer::TERRAFORM_MACHINE_POOL);
             others.cloned().collect()
         });
         self.metadata_patch(unset, finalizers)

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use remuda_api::keys::label;
 use remuda_plan::pool::{
     objects::Metadata,
     record::{Record, secret_name},
@@ -20,12 +21,6 @@ use crate::{
 
 /// Key of the record in its Secret.
 const RECORD_KEY: &str = "record";
-/// Marks what Remuda (and captf) keep.
-const MANAGED_LABEL: &str = "captf.io/managed";
-/// Taken along by `clusterctl move`.
-const MOVE_LABEL: &str = "clusterctl.cluster.x-k8s.io/move";
-/// UID of the pool that left the Secret behind.
-pub(crate) const RETAINED_LABEL: &str = "captf.io/retained-from-uid";
 
 /// Reads the record of a pool, and the resourceVersion of its Secret.
 pub(crate) async fn read(objects: &dyn Objects, pool: &Metadata) -> (RecordRead, Option<String>) {
@@ -66,7 +61,7 @@ fn parse(secret: &Value, pool: &Metadata) -> RecordRead {
         .unwrap_or_default();
     RecordRead::Found {
         record: Box::new(record),
-        retained_from: metadata.labels.get(RETAINED_LABEL).cloned(),
+        retained_from: metadata.labels.get(label::RETAINED_FROM_UID).cloned(),
         owned: metadata
             .owner_references
             .iter()
@@ -135,7 +130,7 @@ impl<'a> RecordStore<'a> {
             "metadata": {
                 "resourceVersion": *version,
                 "ownerReferences": null,
-                "labels": { RETAINED_LABEL: self.pool.uid },
+                "labels": { label::RETAINED_FROM_UID: self.pool.uid },
             },
         });
         let (kind, name) = (Kind::Secret.resource(), secret_name(&self.pool.name));
@@ -185,7 +180,7 @@ impl<'a> RecordStore<'a> {
             why: error.to_string(),
         })?;
         let owner = Kind::TerraformMachinePool.resource();
-        let labels = BTreeMap::from([(MANAGED_LABEL, "true"), (MOVE_LABEL, "")]);
+        let labels = BTreeMap::from([(label::MANAGED, "true"), (label::MOVE, "")]);
         let mut metadata = json!({
             "name": name,
             "namespace": self.pool.namespace,

@@ -8,6 +8,7 @@ mod status;
 mod watch;
 
 use kube::core::ApiResource;
+use remuda_api::keys::{finalizer, label};
 use remuda_plan::{pool::objects::Metadata, status::publication::Requeue};
 use serde_json::{Value, json};
 
@@ -21,10 +22,6 @@ use crate::{
     patch,
     watching::ObjectKey,
 };
-
-/// The finalizer of a Cluster.
-pub(crate) const FINALIZER: &str = "cluster.cluster.x-k8s.io";
-const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
 /// One pass over one Cluster.
 ///
@@ -55,10 +52,10 @@ pub(crate) async fn reconcile(
         .metadata
         .finalizers
         .iter()
-        .any(|name| name == FINALIZER)
+        .any(|name| name == finalizer::CLUSTER)
     {
         let mut finalizers = cluster.metadata.finalizers.clone();
-        finalizers.push(FINALIZER.to_owned());
+        finalizers.push(finalizer::CLUSTER.to_owned());
         cluster.write_finalizers(&finalizers, ctx).await?;
         return Ok(Requeue::OnChange);
     }
@@ -165,7 +162,7 @@ async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result
         .owner_references
         .iter()
         .any(|o| o.uid == cluster.metadata.uid);
-    let labeled = infra.metadata.labels.get(CLUSTER_NAME_LABEL) == Some(&cluster.metadata.name);
+    let labeled = infra.metadata.labels.get(label::CLUSTER_NAME) == Some(&cluster.metadata.name);
     let going = infra.metadata.deletion_timestamp.is_some();
     if going || owned && labeled || !ctx.is_ours(&infra.metadata) {
         return Ok(());
@@ -187,7 +184,7 @@ async fn adopt(cluster: &Cluster, infra: &InfraCluster, ctx: &Context) -> Result
     let patch = json!({
         "metadata": {
             "resourceVersion": infra.metadata.resource_version,
-            "labels": { CLUSTER_NAME_LABEL: cluster.metadata.name },
+            "labels": { label::CLUSTER_NAME: cluster.metadata.name },
             "ownerReferences": owners,
         },
     });
@@ -246,7 +243,7 @@ async fn delete(
         return Ok(Requeue::OnChange);
     }
     let namespace = &cluster.metadata.namespace;
-    let selector = format!("{CLUSTER_NAME_LABEL}={}", cluster.metadata.name);
+    let selector = format!("{}={}", label::CLUSTER_NAME, cluster.metadata.name);
     let pools = ctx
         .objects
         .list(Kind::MachinePool, namespace, &selector)
@@ -273,10 +270,10 @@ async fn delete(
         return Ok(Requeue::OnChange);
     }
     let finalizers = &cluster.metadata.finalizers;
-    if finalizers.iter().any(|name| name == FINALIZER) {
+    if finalizers.iter().any(|name| name == finalizer::CLUSTER) {
         let others: Vec<String> = finalizers
             .iter()
-            .filter(|name| *name != FINALIZER)
+            .filter(|name| *name != finalizer::CLUSTER)
             .cloned()
             .collect();
         cluster.write_finalizers(&others, ctx).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kube::{api::DynamicObject, runtime::reflector::Store};
+use remuda_api::keys::label;
 use serde_json::Value;
 
 /// At most this many namespaces are listed (the schema's own limit).
@@ -56,11 +57,7 @@ impl Users {
 
     /// The identity a pool inherits from its TerraformCluster.
     fn inherited(&self, pool: &DynamicObject) -> Option<String> {
-        let label = pool
-            .metadata
-            .labels
-            .as_ref()?
-            .get("cluster.x-k8s.io/cluster-name")?;
+        let label = pool.metadata.labels.as_ref()?.get(label::CLUSTER_NAME)?;
         let cluster = self.clusters.find(|cluster| {
             cluster.metadata.namespace == pool.metadata.namespace
                 && cluster.metadata.name.as_ref() == Some(label)

@@ -1,28 +1,28 @@
 //! Owner references, labels and the finalizer: on the MachinePool and on its infrastructure object.
 
+use remuda_api::keys::{finalizer, label};
 use remuda_plan::pool::objects::Metadata;
 use serde_json::{Map, Value, json};
 
-use super::{
-    FINALIZER,
-    gather::{Gathered, Referenced},
-};
+use super::gather::{Gathered, Referenced};
 use crate::{
     context::{Context, FIELD_MANAGER},
     kinds::Kind,
     objects::{ApiError, Target},
 };
 
-const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
-
 /// Adds the finalizer, alone; `true`: it was missing.
 pub(super) async fn finalizer(gathered: &Gathered, ctx: &Context) -> Result<bool, ApiError> {
     let metadata = &gathered.pool.metadata;
-    if metadata.finalizers.iter().any(|name| name == FINALIZER) {
+    if metadata
+        .finalizers
+        .iter()
+        .any(|name| name == finalizer::MACHINE_POOL)
+    {
         return Ok(false);
     }
     let mut finalizers = metadata.finalizers.clone();
-    finalizers.push(FINALIZER.to_owned());
+    finalizers.push(finalizer::MACHINE_POOL.to_owned());
     let patch = json!({
         "metadata": {
             "resourceVersion": metadata.resource_version,
@@ -92,10 +92,10 @@ async fn adopt_referenced(
 /// The patch that adds an owner and the cluster-name label; `None` when both are there.
 fn adoption(live: &Value, metadata: &Metadata, cluster_name: &str, owner: Value) -> Option<Value> {
     let mut patch = Map::new();
-    if metadata.labels.get(CLUSTER_NAME_LABEL).map(String::as_str) != Some(cluster_name) {
+    if metadata.labels.get(label::CLUSTER_NAME).map(String::as_str) != Some(cluster_name) {
         patch.insert(
             "labels".to_owned(),
-            json!({ CLUSTER_NAME_LABEL: cluster_name }),
+            json!({ label::CLUSTER_NAME: cluster_name }),
         );
     }
     let owners = live

@@ -6,6 +6,7 @@ use std::{
 };
 
 use kube::core::ApiResource;
+use remuda_api::keys::annotation;
 use remuda_plan::pool::objects::Metadata;
 use serde_json::Value;
 
@@ -20,11 +21,6 @@ use crate::{
     watching::ObjectKey,
     workload::{ClusterKey, NodeWake, NodeWatches},
 };
-
-/// Present with any value: paused.
-const PAUSED: &str = "cluster.x-k8s.io/paused";
-/// The count belongs to someone else, unless the value is `false`.
-const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
 /// What a pass read.
 pub(crate) struct Gathered {
@@ -286,7 +282,7 @@ fn facts(
     now: jiff::Timestamp,
 ) -> Facts {
     let annotations = &pool.metadata.annotations;
-    let managed = annotations.get(REPLICAS_MANAGED_BY);
+    let managed = annotations.get(annotation::REPLICAS_MANAGED_BY);
     let status = &pool.status;
     Facts {
         desired: pool.spec.replicas.unwrap_or(1),
@@ -296,7 +292,8 @@ fn facts(
         deleting: pool.metadata.deletion_timestamp.is_some(),
         cluster_deleting: cluster
             .is_none_or(|cluster| cluster.metadata.deletion_timestamp.is_some()),
-        paused: annotations.contains_key(PAUSED) || cluster.is_some_and(|c| c.spec.paused),
+        paused: annotations.contains_key(annotation::PAUSED)
+            || cluster.is_some_and(|c| c.spec.paused),
         bootstrap,
         infrastructure,
         nodes,

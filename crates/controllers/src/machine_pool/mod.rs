@@ -47,8 +47,6 @@ use crate::{
     workload::{ClusterKey, NodeWake, NodeWatches},
 };
 
-/// The finalizer of a MachinePool.
-pub(crate) const FINALIZER: &str = "machinepool.cluster.x-k8s.io";
 /// Looks again without any event (cluster-api document, section 0).
 const SYNC_PERIOD: Duration = Duration::from_mins(10);
 /// Tries a workload cluster that cannot be reached no sooner than this (same place).

@@ -1,6 +1,7 @@
 //! Writes to Nodes of the workload cluster: members get their back-pointers and lose the
 //! uninitialized taint; Nodes of members that are gone are deleted.
 
+use remuda_api::keys::{annotation, taint};
 use serde_json::{Map, Value, json};
 
 use super::{facts::NodeRef, gather::Gathered, status::Verdict};
@@ -8,7 +9,7 @@ use crate::{
     context::FIELD_MANAGER,
     kinds::Kind,
     objects::{ApiError, LiveObjects, Objects, Target},
-    workload::{NodeFact, UNINITIALIZED_TAINT},
+    workload::NodeFact,
 };
 
 /// Brings the Nodes in line. The first failure is returned after every Node was tried: one broken
@@ -63,7 +64,7 @@ async fn initialize(
         let kept: Vec<&Value> = taints
             .into_iter()
             .flatten()
-            .filter(|taint| taint["key"] != UNINITIALIZED_TAINT)
+            .filter(|taint| taint["key"] != taint::UNINITIALIZED)
             .collect();
         patch["spec"] = json!({ "taints": kept });
         patch["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
@@ -85,14 +86,11 @@ fn back_pointers(gathered: &Gathered) -> [(&'static str, String); 4] {
     let metadata = &gathered.pool.metadata;
     [
         (
-            "cluster.x-k8s.io/cluster-name",
+            annotation::CLUSTER_NAME,
             gathered.pool.spec.cluster_name.clone(),
         ),
-        (
-            "cluster.x-k8s.io/cluster-namespace",
-            metadata.namespace.clone(),
-        ),
-        ("cluster.x-k8s.io/owner-kind", "MachinePool".to_owned()),
-        ("cluster.x-k8s.io/owner-name", metadata.name.clone()),
+        (annotation::CLUSTER_NAMESPACE, metadata.namespace.clone()),
+        (annotation::OWNER_KIND, "MachinePool".to_owned()),
+        (annotation::OWNER_NAME, metadata.name.clone()),
     ]
 }

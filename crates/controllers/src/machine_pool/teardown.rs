@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use remuda_api::keys::finalizer;
 use remuda_plan::status::publication::Requeue;
 use serde_json::json;
 
 use super::{
-    FINALIZER,
     gather::{Gathered, Referenced},
     nodes,
 };
@@ -94,13 +94,17 @@ async fn delete_referenced(
 
 async fn release(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
     let metadata = &gathered.pool.metadata;
-    if !metadata.finalizers.iter().any(|name| name == FINALIZER) {
+    if !metadata
+        .finalizers
+        .iter()
+        .any(|name| name == finalizer::MACHINE_POOL)
+    {
         return Ok(());
     }
     let others: Vec<&String> = metadata
         .finalizers
         .iter()
-        .filter(|name| *name != FINALIZER)
+        .filter(|name| *name != finalizer::MACHINE_POOL)
         .collect();
     // No resourceVersion: the status was written a moment ago. The UID keeps a successor safe.
     let patch = json!({ "metadata": { "uid": metadata.uid, "finalizers": others } });

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use remuda_api::keys::label;
 use remuda_plan::pool::{
     gate::owner_reference,
     identity::{self, CLUSTER_IDENTITY},
@@ -23,14 +24,8 @@ use serde_json::Value;
 use crate::{
     kinds::Kind,
     objects::{ApiError, Objects},
-    record::{self, RETAINED_LABEL},
+    record,
 };
-
-/// Finds the Cluster of a pool.
-const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
-/// Objects that captf keeps for an owner say whose they are.
-const OWNER_NAME_LABEL: &str = "captf.infrastructure.cluster.x-k8s.io/owner-name";
-const OWNER_KIND_LABEL: &str = "captf.infrastructure.cluster.x-k8s.io/owner-kind";
 
 /// A pool by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,7 +110,7 @@ async fn owner(objects: &dyn Objects, pool: &PoolObject) -> Lookup<MachinePoolOb
 }
 
 async fn cluster(objects: &dyn Objects, pool: &PoolObject) -> Lookup<ClusterObject> {
-    let Some(name) = pool.metadata.labels.get(CLUSTER_NAME_LABEL) else {
+    let Some(name) = pool.metadata.labels.get(label::CLUSTER_NAME) else {
         return Lookup::Missing;
     };
     lookup(objects, Kind::Cluster, &pool.metadata.namespace, name).await
@@ -263,7 +258,11 @@ async fn retained(
         return Lookup::Found(Vec::new());
     }
     let secrets = match objects
-        .list(Kind::Secret, &pool.metadata.namespace, RETAINED_LABEL)
+        .list(
+            Kind::Secret,
+            &pool.metadata.namespace,
+            label::RETAINED_FROM_UID,
+        )
         .await
     {
         Ok(secrets) => secrets,
@@ -281,10 +280,10 @@ async fn retained(
 
 fn is_captfs(secret: &Value, pool: &str) -> bool {
     let labels = labels(secret);
-    let owned = labels.get(OWNER_NAME_LABEL).map(String::as_str) == Some(pool)
-        && labels.get(OWNER_KIND_LABEL).map(String::as_str) == Some("TerraformMachinePool");
+    let owned = labels.get(label::OWNER_NAME).map(String::as_str) == Some(pool)
+        && labels.get(label::OWNER_KIND).map(String::as_str) == Some("TerraformMachinePool");
     let name = secret.pointer("/metadata/name").and_then(Value::as_str);
-    labels.contains_key(RETAINED_LABEL)
+    labels.contains_key(label::RETAINED_FROM_UID)
         && (owned || name == Some(format!("captf-inputs-mp-{pool}").as_str()))
 }
 

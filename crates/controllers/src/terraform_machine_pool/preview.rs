@@ -2,6 +2,7 @@
 //! desired, observe, diff, by the same functions as the controller. Writes nothing anywhere.
 
 use jiff::Timestamp;
+use remuda_api::keys::{annotation, finalizer, label};
 use remuda_plan::{
     pool::{
         action::Plan,
@@ -22,11 +23,7 @@ use crate::{
     context::Context,
     kinds::Kind,
     objects::{ApiError, GivenObjects, LiveObjects, Objects},
-    publish::POOL_FINALIZER,
 };
-
-/// Stored before an operation starts.
-const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 
 /// What a pool's next operation would do.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,7 +184,7 @@ pub async fn preview(
         .pool
         .metadata
         .annotations
-        .contains_key("cluster.x-k8s.io/paused")
+        .contains_key(annotation::PAUSED)
         || gathered
             .world
             .cluster
@@ -308,7 +305,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
     if let Some(cluster) = owner.pointer("/spec/clusterName").and_then(Value::as_str) {
         pool.metadata
             .labels
-            .entry("cluster.x-k8s.io/cluster-name".to_owned())
+            .entry(label::CLUSTER_NAME.to_owned())
             .or_insert_with(|| cluster.to_owned());
     }
     Ok(())
@@ -335,15 +332,17 @@ fn make_due(world: &mut World, now: Timestamp) {
     if !metadata
         .finalizers
         .iter()
-        .any(|name| name == POOL_FINALIZER)
+        .any(|name| name == finalizer::TERRAFORM_MACHINE_POOL)
     {
-        metadata.finalizers.push(POOL_FINALIZER.to_owned());
+        metadata
+            .finalizers
+            .push(finalizer::TERRAFORM_MACHINE_POOL.to_owned());
     }
     metadata
         .annotations
-        .entry(BLOCK_MOVE.to_owned())
+        .entry(annotation::BLOCK_MOVE.to_owned())
         .or_default();
-    metadata.annotations.remove("cluster.x-k8s.io/paused");
+    metadata.annotations.remove(annotation::PAUSED);
     if let Lookup::Found(cluster) = &mut world.cluster {
         cluster.spec.paused = false;
     }

@@ -2,15 +2,13 @@
 //! and its identity. Not its own status, and not its record: both are this controller's writes.
 
 use kube::{api::DynamicObject, runtime::reflector::Store};
+use remuda_api::keys::label;
 use tokio::sync::mpsc;
 
 use crate::{
     kinds::Kind,
     watching::{ObjectKey, Route, intent, intent_and, itself, version},
 };
-
-/// Finds the Cluster of an object.
-const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
 /// The routes into the pools' queue: the kind watched and the route.
 pub(crate) fn routes(
@@ -47,7 +45,7 @@ pub(crate) fn routes(
         ),
         (
             Kind::Secret,
-            Some(CLUSTER_NAME_LABEL),
+            Some(label::CLUSTER_NAME),
             Route::new(queue, version, move |secret| bootstrapped(&secrets, secret)),
         ),
         (
@@ -119,7 +117,7 @@ fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<Obje
     let name = if is_cluster {
         cluster.metadata.name.as_ref()
     } else {
-        labels.and_then(|labels| labels.get(CLUSTER_NAME_LABEL))
+        labels.and_then(|labels| labels.get(label::CLUSTER_NAME))
     };
     pools
         .state()
@@ -130,7 +128,7 @@ fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<Obje
                 .metadata
                 .labels
                 .as_ref()
-                .and_then(|l| l.get(CLUSTER_NAME_LABEL));
+                .and_then(|l| l.get(label::CLUSTER_NAME));
             name.is_none() || label == name
         })
         .map(|pool| ObjectKey::of(pool))

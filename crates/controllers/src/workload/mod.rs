@@ -11,7 +11,6 @@ use std::{collections::BTreeMap, fmt};
 use async_trait::async_trait;
 use kube::Client;
 
-pub(crate) use self::nodes::UNINITIALIZED_TAINT;
 pub use self::{
     kubeconfig::KubeconfigClusters,
     node_watch::{NodeNews, NodeWake, NodeWatches},

@@ -7,9 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
-
-/// The taint that a bootstrap provider places until labels are synced.
-pub(crate) const UNINITIALIZED_TAINT: &str = "node.cluster.x-k8s.io/uninitialized";
+use remuda_api::keys::taint;
 
 /// A Node, cut down to what a pool decides on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl NodeFact {
                 .collect(),
             uninitialized: spec
                 .and_then(|spec| spec.taints.as_ref())
-                .is_some_and(|taints| taints.iter().any(|t| t.key == UNINITIALIZED_TAINT)),
+                .is_some_and(|taints| taints.iter().any(|t| t.key == taint::UNINITIALIZED)),
         }
     }
 }

@@ -17,12 +17,12 @@ use kube::{
     runtime::{WatchStreamExt, watcher},
 };
 use remuda_api::captf::TerraformCluster;
+use remuda_api::keys::label;
 use remuda_apiserver::{ApiServer, Serving};
 use remuda_sim::kubelet::WorkloadApis;
 use serde_json::{Value, json};
 
 const FIELD_MANAGER: &str = "remuda-up";
-const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// Workload APIs by the cloud's name of the cluster.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl Clusters {
         };
         let name = cluster
             .labels()
-            .get(CLUSTER_NAME)
+            .get(label::CLUSTER_NAME)
             .cloned()
             .unwrap_or_else(|| cluster.name_any());
         let instance = self.server.instance(&format!("{namespace}/{name}"));
@@ -112,7 +112,7 @@ async fn write_kubeconfig(
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": { "name": name, "labels": { CLUSTER_NAME: cluster } },
+        "metadata": { "name": name, "labels": { label::CLUSTER_NAME: cluster } },
         "type": "cluster.x-k8s.io/secret",
         "stringData": { "value": kubeconfig },
     });
