@@ -84,7 +84,9 @@ pub(crate) fn start_logging(verbose: u8) {
     let level = match verbose {
         0 => "error",
         1 => "info",
-        2 => "info,remuda_controllers=debug,remuda_aws=debug,remuda_apiserver=debug",
+        2 => {
+            "info,remuda_controllers=debug,remuda_aws=debug,remuda_azure=debug,remuda_apiserver=debug"
+        }
         _ => "debug",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

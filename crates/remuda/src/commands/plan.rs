@@ -11,7 +11,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use kube::{Api, Client, ResourceExt, api::ListParams};
 use remuda_api::captf::TerraformMachinePool;
-use remuda_aws::{AwsBackend, Options};
+use remuda_aws::AwsBackend;
+use remuda_azure::{AzureBackend, Endpoints};
 use remuda_cloud::PoolBackend;
 use remuda_controllers::{
     Context as ControllerContext, Preview, PreviewSource, clock::SystemClock, preview,
@@ -88,12 +89,19 @@ fn context(found: Option<&Found>) -> Result<ControllerContext> {
     let client = Client::try_from(config).context("connecting to the Kubernetes API")?;
     let simulated = found
         .and_then(|found| found.data_dir.as_deref())
-        .and_then(|dir| UpState::read(dir).aws_endpoint());
-    let backend = AwsBackend::new(Options {
-        endpoint_url: simulated,
-        ..Options::default()
+        .map(UpState::read)
+        .unwrap_or_default();
+    let aws = AwsBackend::new(remuda_aws::Options {
+        endpoint_url: simulated.aws_endpoint(),
+        ..remuda_aws::Options::default()
     });
-    let backends: [Arc<dyn PoolBackend>; 1] = [Arc::new(backend)];
+    let azure = AzureBackend::new(remuda_azure::Options {
+        endpoints: simulated
+            .azure_endpoint()
+            .map_or_else(Endpoints::default, |url| Endpoints::all_at(&url)),
+        ..remuda_azure::Options::default()
+    });
+    let backends: [Arc<dyn PoolBackend>; 2] = [Arc::new(aws), Arc::new(azure)];
     Ok(ControllerContext::new(
         client.clone(),
         backends,

@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use jiff::Timestamp;
-use remuda_aws::{AwsBackend, Options, SweepTiming};
+use remuda_aws::AwsBackend;
+use remuda_azure::{AzureBackend, Clock};
 use remuda_sim::{
     RestoreError, SimClock,
     aws::{AwsSim, AwsSimBuilder},
@@ -110,22 +111,46 @@ fn clock(speed: f64) -> SimClock {
 
 /// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:
 /// a cloud that runs ten times faster is read ten times more often.
-pub(crate) fn backend(sim: &AwsSim, speed: f64) -> AwsBackend {
-    let real = SweepTiming::default();
-    let scaled = |span: Duration| span.div_f64(speed.max(1.0));
-    let sweep = SweepTiming {
-        steady: scaled(real.steady),
-        converging: scaled(real.converging),
-        cycle_spacing: scaled(real.cycle_spacing),
-        supplement_spacing: scaled(real.supplement_spacing),
+pub(crate) fn aws_backend(sim: &AwsSim, speed: f64) -> AwsBackend {
+    let real = remuda_aws::SweepTiming::default();
+    let sweep = remuda_aws::SweepTiming {
+        steady: scaled(real.steady, speed),
+        converging: scaled(real.converging, speed),
+        cycle_spacing: scaled(real.cycle_spacing, speed),
+        supplement_spacing: scaled(real.supplement_spacing, speed),
         gather: real.gather,
     };
-    let options = Options {
+    let options = remuda_aws::Options {
         sweep,
         ceilings: Vec::new(),
-        ..Options::default()
+        ..remuda_aws::Options::default()
     };
     AwsBackend::new(options.in_process(sim.router()))
+}
+
+/// The same for Azure.
+pub(crate) fn azure_backend(sim: &AzureSim, speed: f64) -> AzureBackend {
+    let real = remuda_azure::SweepTiming::default();
+    let sweep = remuda_azure::SweepTiming {
+        steady: scaled(real.steady, speed),
+        converging: scaled(real.converging, speed),
+        cycle_spacing: scaled(real.cycle_spacing, speed),
+        supplement_spacing: scaled(real.supplement_spacing, speed),
+        gather: real.gather,
+    };
+    let clock = sim.clock();
+    let options = remuda_azure::Options {
+        sweep,
+        ceilings: Vec::new(),
+        // Assertions are checked against the cloud's clock.
+        clock: Clock::new(move || clock.now()),
+        ..remuda_azure::Options::default()
+    };
+    AzureBackend::new(options.in_process(sim.router()))
+}
+
+fn scaled(span: Duration, speed: f64) -> Duration {
+    span.div_f64(speed.max(1.0))
 }
 
 /// Serves a cloud on a loopback socket, for people's own tools: on the port it had last time, else

@@ -83,7 +83,10 @@ impl Up {
 
         progress.begin("controllers");
         let shutdown = CancellationToken::new();
-        let backend: Arc<dyn PoolBackend> = Arc::new(clouds::backend(&aws, args.speed));
+        let backends: [Arc<dyn PoolBackend>; 2] = [
+            Arc::new(clouds::aws_backend(&aws, args.speed)),
+            Arc::new(clouds::azure_backend(&azure, args.speed)),
+        ];
         let manager = Manager {
             installation,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -91,7 +94,7 @@ impl Up {
         };
         let context = ControllerContext::new(
             client.clone(),
-            [backend],
+            backends,
             Arc::new(SystemClock),
             Arc::new(KubeconfigClusters::new(client.clone())),
             manager,

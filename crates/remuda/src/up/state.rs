@@ -49,9 +49,17 @@ impl UpState {
 
     /// Where the simulated AWS answers.
     pub(crate) fn aws_endpoint(&self) -> Option<String> {
-        self.aws_port
-            .map(|port| format!("http://{}", loopback(port)))
+        self.aws_port.map(at)
     }
+
+    /// Where the simulated Azure answers.
+    pub(crate) fn azure_endpoint(&self) -> Option<String> {
+        self.azure_port.map(at)
+    }
+}
+
+fn at(port: u16) -> String {
+    format!("http://{}", loopback(port))
 }
 
 /// A loopback address.
