@@ -135,7 +135,7 @@ fn names<'a>(files: &'a BTreeSet<String>, room: &str) -> BTreeSet<&'a str> {
     files
         .iter()
         .filter_map(|file| file.strip_prefix(room))
-        .filter(|name| !name.contains('/') && name.ends_with(".rs"))
+        .filter(|name| !name.contains('/') && sources::has_extension(Path::new(name), "rs"))
         .collect()
 }
 

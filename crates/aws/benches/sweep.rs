@@ -77,12 +77,12 @@ async fn observe_all(session: &Arc<dyn PoolSession>, handles: &[Handle]) -> usiz
     futures::future::join_all(reads)
         .await
         .into_iter()
-        .map(|observed| {
-            let Observed::Aws(observed) = observed.expect("nothing fails in this world") else {
-                panic!("an AWS pool");
-            };
-            observed.members.known().map_or(0, Vec::len)
-        })
+        .map(
+            |observed| match observed.expect("nothing fails in this world") {
+                Observed::Aws(observed) => observed.members.known().map_or(0, Vec::len),
+                Observed::Azure(_) => 0,
+            },
+        )
         .sum()
 }
 

@@ -131,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_compressed_in_pieces_is_whole() {
         let mut random = fastrand::Rng::with_seed(1);
-        let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(b'a'..b'z'))
+        let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(b'a'..=b'z'))
             .take(1_000_000)
             .collect();
         let texts = noise.chunks(5_000).map(Bytes::copy_from_slice).collect();

@@ -1,4 +1,5 @@
 //! Backups: one moment of a server that goes on working, and the way back.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -66,17 +66,17 @@ pub(crate) async fn run(args: BackupArgs) -> Result<ExitCode> {
 
 fn said(file: &Path, summary: &BackupSummary, keys: &Path) -> String {
     let (objects, revision) = (summary.objects, summary.revision);
-    let mut text = format!(
+    let wrote = format!(
         "Wrote {}: {objects} objects as of revision {revision}.\n",
         file.display()
     );
-    if !summary.keys.is_empty() {
-        text += &format!(
-            "Its Secrets are sealed: keep a copy of the key file, {}, apart from it.\n",
-            keys.display()
-        );
+    if summary.keys.is_empty() {
+        return wrote;
     }
-    text
+    format!(
+        "{wrote}Its Secrets are sealed: keep a copy of the key file, {}, apart from it.\n",
+        keys.display()
+    )
 }
 
 /// Asks the server that holds the store.

@@ -72,8 +72,9 @@ pub(crate) fn loopback(port: u16) -> SocketAddr {
 pub(crate) fn prepare(data_dir: &Path) -> Result<PathBuf> {
     if let Ok(found) = fs::metadata(data_dir) {
         let mode = found.permissions().mode() & 0o777;
+        let of_others = mode & 0o077;
         ensure!(
-            mode & 0o077 == 0,
+            of_others == 0,
             "the data directory {0} is open to other users (mode {mode:03o}), and it holds keys and \
              Secrets: chmod 700 {0}",
             data_dir.display()

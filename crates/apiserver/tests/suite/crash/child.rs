@@ -1,4 +1,10 @@
 //! The process that is killed: a server and its clients, who tell what they do.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail, and this one speaks to the one that kills it"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
