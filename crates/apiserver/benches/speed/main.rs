@@ -1,9 +1,9 @@
 //! How fast the server is, and how much memory it takes: `cargo bench -p remuda-apiserver`.
 //!
 //! The server is a process of its own, the requests go over TLS and HTTP/2, writes are durable.
-//! `CONFORMANCE_KUBECONFIG` names a genuine, empty server to measure the same way in the same run;
-//! `CONFORMANCE_PIDS` its processes (with commas), to tell their memory. The bench fails when a bar
-//! is missed: figures are told apart from wishes.
+//! A genuine server is measured the same way in the same run where one can be had: found, or
+//! started from `KUBEBUILDER_ASSETS`, as the conformance suite does (`genuine.rs`). The bench fails
+//! when a bar is missed: figures are told apart from wishes.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -17,6 +17,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 mod client;
+#[path = "../../tests/conformance/genuine.rs"]
+mod genuine;
 mod load;
 mod server;
 
@@ -28,6 +30,11 @@ const CONNECTIONS: usize = 20;
 
 fn main() -> ExitCode {
     if server::serve_if_asked() {
+        return ExitCode::SUCCESS;
+    }
+    // `cargo test` runs benches too, unoptimised: figures of that would mean nothing.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("figures are taken by `cargo bench -p remuda-apiserver` only");
         return ExitCode::SUCCESS;
     }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -70,18 +77,16 @@ async fn ours() -> Figures {
 
 /// A genuine server, if there is one.
 async fn genuine() -> Option<Figures> {
-    let kubeconfig = std::env::var("CONFORMANCE_KUBECONFIG").ok()?;
-    let kubeconfig = std::fs::read_to_string(kubeconfig).expect("a kubeconfig");
-    let target = Target::connect(&kubeconfig, CONNECTIONS).await;
+    let Some(found) = genuine::find().await else {
+        println!("{}", genuine::HOW);
+        return None;
+    };
+    let target = Target::connect(&found.kubeconfig, CONNECTIONS).await;
     let mut figures = Figures {
         name: "genuine".into(),
         ..Figures::default()
     };
-    let processes = std::env::var("CONFORMANCE_PIDS").unwrap_or_default();
-    let processes: Vec<u32> = processes
-        .split(',')
-        .filter_map(|id| id.parse().ok())
-        .collect();
+    let processes = found.process_ids();
     let memory = || {
         processes
             .iter()

@@ -25,10 +25,27 @@ pub(crate) struct Genuine {
     pub(crate) kubeconfig: String,
     /// Whether it is the pair that the recordings were made with.
     pub(crate) is_recorded: bool,
-    _processes: Processes,
+    processes: Processes,
 }
 
 impl Genuine {
+    /// The ids of its processes; none for one that was not started here.
+    #[allow(dead_code, reason = "the bench asks how much memory they take")]
+    pub(crate) fn process_ids(&self) -> Vec<u32> {
+        match &self.processes {
+            Processes::Foreign => Vec::new(),
+            Processes::Own { children, .. } => children.iter().map(|one| one.0.id()).collect(),
+            Processes::Tool { folder, .. } => {
+                let files = std::fs::read_dir(folder.path()).expect("the folder is readable");
+                files
+                    .filter_map(|file| Some(file.ok()?.path()))
+                    .filter(|path| path.extension().is_some_and(|end| end == "pid"))
+                    .filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
+                    .collect()
+            }
+        }
+    }
+
     /// A client with every right.
     pub(crate) async fn client(&self) -> Client {
         let config = Kubeconfig::from_yaml(&self.kubeconfig).expect("a kubeconfig");
@@ -44,7 +61,7 @@ enum Processes {
         folder: tempfile::TempDir,
     },
     Own {
-        _children: [Stopped; 2],
+        children: [Stopped; 2],
         _folder: tempfile::TempDir,
     },
 }
@@ -76,7 +93,7 @@ pub(crate) async fn find() -> Option<Genuine> {
         return Some(Genuine {
             kubeconfig: read(Path::new(&path)),
             is_recorded: false,
-            _processes: Processes::Foreign,
+            processes: Processes::Foreign,
         });
     }
     if let Some(folder) = std::env::var_os(ASSETS) {
@@ -98,7 +115,7 @@ pub(crate) async fn find() -> Option<Genuine> {
     Some(Genuine {
         kubeconfig: read(&folder.path().join("kubeconfig")),
         is_recorded: true,
-        _processes: Processes::Tool { program, folder },
+        processes: Processes::Tool { program, folder },
     })
 }
 
@@ -170,8 +187,8 @@ async fn start(assets: &Path) -> Genuine {
     let genuine = Genuine {
         kubeconfig: config.to_string(),
         is_recorded: false,
-        _processes: Processes::Own {
-            _children: children,
+        processes: Processes::Own {
+            children,
             _folder: folder,
         },
     };

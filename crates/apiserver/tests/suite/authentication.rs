@@ -252,7 +252,7 @@ pub(crate) fn stored(folder: &std::path::Path) -> (ApiServer, As, As) {
 
 #[tokio::test]
 async fn certificates_outlive_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::on_disk::folder();
     let (server, _, workload) = stored(folder.path());
     let user = certified(&workload, "c", "kube-apiserver-client", ("alice", &[])).await;
     drop(workload);

@@ -336,7 +336,7 @@ async fn system_masters_pass_without_any_role() {
 #[tokio::test]
 async fn built_in_roles_come_back_at_a_start_unless_their_owner_keeps_them() {
     use remuda_apiserver::ApiServer;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::on_disk::folder();
     let open = || {
         ApiServer::builder()
             .data_dir(folder.path())

@@ -291,7 +291,7 @@ async fn every_namespace_has_an_account_of_its_own() {
 
 #[tokio::test]
 async fn tokens_open_their_own_instance_alone_and_outlive_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::on_disk::folder();
     let (server, management, workload) = stored(folder.path());
     workload
         .made(ACCOUNTS, json!({"metadata": {"name": "robot"}}))

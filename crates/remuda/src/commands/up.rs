@@ -8,7 +8,7 @@ use crate::{
     cli::UpArgs,
     config::{self, KUBECONFIG},
     output,
-    up::{DEMO_NAMESPACE, DEMO_POOL, Up, clouds, progress::Progress},
+    up::{DEMO_NAMESPACE, DEMO_POOLS, Up, clouds, progress::Progress},
 };
 
 /// Starts everything, shows how it gets ready, and serves until Ctrl-C.
@@ -30,10 +30,12 @@ pub(crate) async fn run(args: UpArgs) -> Result<ExitCode> {
             } else {
                 "as it was left"
             });
-            progress.begin(&format!("pool {DEMO_NAMESPACE}/{DEMO_POOL}"));
             let within = args.exit_when_ready.then_some(args.timeout);
-            let nodes = up.demo_ready(within, &mut progress).await?;
-            progress.done(&format!("Ready with {nodes} nodes"));
+            for pool in DEMO_POOLS {
+                progress.begin(&format!("pool {DEMO_NAMESPACE}/{pool}"));
+                let nodes = up.demo_ready(pool, within, &mut progress).await?;
+                progress.done(&format!("Ready with {nodes} nodes"));
+            }
         }
         Ok::<(), anyhow::Error>(())
     };
@@ -68,13 +70,14 @@ fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
         up.aws_endpoint,
         up.azure_endpoint
     );
+    let [pool, _] = DEMO_POOLS;
     let tour = format!(
         "\nTry next, in another terminal:\n\
          \n  remuda get pools -A\
          \n  kubectl get machinepools,terraformmachinepools -n {DEMO_NAMESPACE}\
-         \n  kubectl scale machinepool {DEMO_POOL} -n {DEMO_NAMESPACE} --replicas 5\
-         \n  remuda plan {DEMO_POOL} -n {DEMO_NAMESPACE}\
-         \n  kubectl delete machinepool {DEMO_POOL} -n {DEMO_NAMESPACE}\n"
+         \n  kubectl scale machinepool {pool} -n {DEMO_NAMESPACE} --replicas 5\
+         \n  remuda plan {pool} -n {DEMO_NAMESPACE}\
+         \n  kubectl delete machinepool {pool} -n {DEMO_NAMESPACE}\n"
     );
     let tour = if args.demo { tour } else { String::new() };
     format!(

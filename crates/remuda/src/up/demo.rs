@@ -12,29 +12,32 @@ use super::install;
 
 /// Namespace of the demo.
 pub(crate) const NAMESPACE: &str = "team-a";
-/// The demo's pool.
-pub(crate) const POOL: &str = "demo-pool-0";
+/// The demo's pools: one on AWS, one on Azure.
+pub(crate) const POOLS: [&str; 2] = ["demo-pool-0", "demo-azure-pool-0"];
 
-/// The manifests, in the order they are applied. The pool's own is the example of captf's AWS
-/// documentation, unchanged.
-const MANIFESTS: [&str; 4] = [
+/// The manifests, in the order they are applied. The pools' own are the examples of captf's
+/// documentation; the one for AWS is unchanged.
+const MANIFESTS: [&str; 8] = [
     include_str!("../../../../examples/demo/00-identity.yaml"),
     include_str!("../../../../examples/demo/10-cluster.yaml"),
     include_str!("../../../../examples/demo/20-machinepool.yaml"),
     include_str!("../../../../examples/demo/30-terraformmachinepool.yaml"),
+    include_str!("../../../../examples/demo/40-azure-identity.yaml"),
+    include_str!("../../../../examples/demo/50-azure-cluster.yaml"),
+    include_str!("../../../../examples/demo/60-azure-machinepool.yaml"),
+    include_str!("../../../../examples/demo/70-azure-terraformmachinepool.yaml"),
 ];
 
-/// Applies the demo, unless its MachinePool is there already: what a person made of it stays.
+/// Applies the demo, unless one of its MachinePools is there already: what a person made of it
+/// stays.
 /// Returns whether it applied anything.
 pub(crate) async fn apply(client: &Client) -> Result<bool> {
     let owners: Api<MachinePool> = Api::namespaced(client.clone(), NAMESPACE);
-    if owners
-        .get_opt(POOL)
-        .await
-        .context("looking for the demo")?
-        .is_some()
-    {
-        return Ok(false);
+    for pool in POOLS {
+        let found = owners.get_opt(pool).await;
+        if found.context("looking for the demo")?.is_some() {
+            return Ok(false);
+        }
     }
     let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
@@ -49,7 +52,7 @@ pub(crate) async fn apply(client: &Client) -> Result<bool> {
     Ok(true)
 }
 
-/// How the demo's pool stands.
+/// How a pool of the demo stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Standing {
     /// Ready, with this many nodes.
@@ -58,19 +61,19 @@ pub(crate) enum Standing {
     NotYet(String),
 }
 
-/// Reads how the demo's pool stands.
-pub(crate) async fn standing(client: &Client) -> Result<Standing> {
+/// Reads how a pool of the demo stands.
+pub(crate) async fn standing(client: &Client, pool: &str) -> Result<Standing> {
     let owners: Api<MachinePool> = Api::namespaced(client.clone(), NAMESPACE);
     let pools: Api<TerraformMachinePool> = Api::namespaced(client.clone(), NAMESPACE);
     let owner = owners
-        .get(POOL)
+        .get(pool)
         .await
-        .context("reading the demo's MachinePool")?;
-    let pool = pools
-        .get(POOL)
+        .with_context(|| format!("reading the MachinePool {pool}"))?;
+    let infra = pools
+        .get(pool)
         .await
-        .context("reading the demo's TerraformMachinePool")?;
-    Ok(judge(&owner, &pool))
+        .with_context(|| format!("reading the TerraformMachinePool {pool}"))?;
+    Ok(judge(&owner, &infra))
 }
 
 fn judge(owner: &MachinePool, pool: &TerraformMachinePool) -> Standing {
@@ -108,15 +111,8 @@ mod tests {
 
     use super::*;
 
-    const AZURE: [&str; 4] = [
-        include_str!("../../../../examples/demo/40-azure-identity.yaml"),
-        include_str!("../../../../examples/demo/50-azure-cluster.yaml"),
-        include_str!("../../../../examples/demo/60-azure-machinepool.yaml"),
-        include_str!("../../../../examples/demo/70-azure-terraformmachinepool.yaml"),
-    ];
-
     fn azure_object(kind: &str) -> Value {
-        let documents = AZURE.iter().flat_map(|text| {
+        let documents = MANIFESTS[4..].iter().flat_map(|text| {
             serde_saphyr::from_multiple::<Value>(text).expect("the manifests are YAML")
         });
         documents

@@ -38,7 +38,7 @@ use self::{
 };
 use crate::{cli::UpArgs, config::KUBECONFIG};
 
-pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOL as DEMO_POOL};
+pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOLS as DEMO_POOLS};
 
 /// How often the demo's pool is looked at while it gets ready.
 const LOOK: Duration = Duration::from_millis(200);
@@ -129,18 +129,19 @@ impl Up {
         demo::apply(&self.client).await
     }
 
-    /// Waits until the demo's pool is Ready; returns its nodes.
+    /// Waits until a pool of the demo is Ready; returns its nodes.
     ///
     /// # Errors
     /// It is not Ready in time; the error says what was awaited last.
     pub(crate) async fn demo_ready(
         &self,
+        pool: &str,
         within: Option<Duration>,
         progress: &mut Progress,
     ) -> Result<i32> {
         let deadline = within.map(|within| Instant::now() + within);
         loop {
-            let waiting = match demo::standing(&self.client).await? {
+            let waiting = match demo::standing(&self.client, pool).await? {
                 Standing::Ready(nodes) => return Ok(nodes),
                 Standing::NotYet(waiting) => waiting,
             };
@@ -151,9 +152,8 @@ impl Up {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 let seconds = within.unwrap_or_default().as_secs();
                 bail!(
-                    "{}/{} is not Ready after {seconds} s: {waiting}",
-                    demo::NAMESPACE,
-                    demo::POOL
+                    "{}/{pool} is not Ready after {seconds} s: {waiting}",
+                    demo::NAMESPACE
                 );
             }
             tokio::time::sleep(LOOK).await;

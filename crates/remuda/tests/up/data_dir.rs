@@ -30,7 +30,7 @@ fn machines_outlive_a_kill() {
         return;
     }
     let before = machines(&running);
-    assert_eq!(before.len(), 3, "{before:?}");
+    assert_eq!(before.len(), 6, "{before:?}");
     running.kill_and_restart();
     assert_eq!(machines(&running), before);
 
@@ -42,7 +42,7 @@ fn machines_outlive_a_kill() {
         ready == "4"
     });
     let after = machines(&running);
-    assert_eq!(after.len(), 4, "{after:?}");
+    assert_eq!(after.len(), 7, "{after:?}");
     assert!(before.is_subset(&after), "{before:?} {after:?}");
 }
 
@@ -126,7 +126,7 @@ fn a_directory_that_others_can_read_is_refused_with_the_remedy() {
     );
 }
 
-/// Ids of the demo's machines whose nodes are Ready.
+/// Ids of the machines of the demo's pools whose nodes are Ready.
 fn machines(running: &Running) -> BTreeSet<String> {
     let output = running.remuda(&["get", "machines", "-n", "team-a", "-o", "json"]);
     assert!(
@@ -135,9 +135,9 @@ fn machines(running: &Running) -> BTreeSet<String> {
         String::from_utf8_lossy(&output.stderr)
     );
     let pools: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let machines = pools["items"][0]["machines"].as_array().unwrap();
-    let ready = machines
-        .iter()
+    let pools = pools["items"].as_array().unwrap().iter();
+    let ready = pools
+        .flat_map(|pool| pool["machines"].as_array().unwrap())
         .filter(|machine| machine["node"]["ready"] == true);
     ready
         .map(|machine| machine["id"].as_str().unwrap().to_owned())

@@ -55,6 +55,7 @@ fn the_tree_shows_zones_machines_and_nodes(running: &Running) {
         pools.contains("team-a/demo-pool-0") && pools.contains("Healthy"),
         "{pools}"
     );
+    assert!(pools.contains("team-a/demo-azure-pool-0"), "{pools}");
     for zone in ["us-east-1a", "us-east-1b", "us-east-1c"] {
         assert!(pools.contains(zone), "{pools}");
     }
@@ -62,14 +63,14 @@ fn the_tree_shows_zones_machines_and_nodes(running: &Running) {
         &running.remuda(&["get", "nodes", "-n", "team-a", "-o", "json"]),
     ))
     .unwrap();
-    let machines = nodes["items"][0]["machines"].as_array().unwrap();
-    assert_eq!(machines.len(), 3);
-    assert!(
-        machines
-            .iter()
-            .all(|machine| machine["node"]["ready"] == true),
-        "{machines:?}"
-    );
+    let pools = nodes["items"].as_array().unwrap();
+    assert_eq!(pools.len(), 2, "{nodes}");
+    for pool in pools {
+        let machines = pool["machines"].as_array().unwrap();
+        assert_eq!(machines.len(), 3);
+        let mut nodes = machines.iter().map(|machine| &machine["node"]["ready"]);
+        assert!(nodes.all(|ready| ready == true), "{machines:?}");
+    }
 }
 
 fn scaling_out_adds_nodes(running: &Running, kubectl: &Kubectl<'_>) {
@@ -151,6 +152,7 @@ fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
         "delete",
         "machinepool",
         "demo-pool-0",
+        "demo-azure-pool-0",
         "-n",
         "team-a",
         "--timeout=80s",
