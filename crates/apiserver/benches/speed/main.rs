@@ -18,6 +18,7 @@ use std::time::Duration;
 
 mod client;
 #[path = "../../tests/conformance/genuine.rs"]
+#[allow(dead_code, clippy::panic, reason = "the conformance suite's own")]
 mod genuine;
 mod load;
 mod server;
