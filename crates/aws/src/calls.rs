@@ -1,7 +1,7 @@
 //! Every AWS call that is made, as data: its name, whether it changes something, and which ceiling
 //! it counts against. A call that is not listed here can't be made.
 
-use remuda_cloud::budget::Ceiling;
+use remuda_cloud::{budget::Ceiling, retry::Repeat};
 
 /// Ceilings are kept per bucket (AWS document 11.2).
 pub mod bucket {
@@ -28,15 +28,6 @@ pub fn default_ceilings() -> Vec<(&'static str, Ceiling)> {
         (bucket::GROUPS, ceiling(2.0, 2.0)),
         (bucket::WRITES, ceiling(2.0, 10.0)),
     ]
-}
-
-/// May a call be sent again when nobody knows whether the first one arrived?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// Yes: it reads, or the second one finds its work done.
-    Harmless,
-    /// No: the next pass looks first.
-    LookFirst,
 }
 
 /// One AWS call.

@@ -27,13 +27,13 @@ use remuda_cloud::{
     CloudError,
     budget::{Budget, Ceiling},
     measured::{CallMeter, CallRecord},
-    retry,
+    retry::{self, Repeat},
 };
 use remuda_plan::error::FailureClass;
 use tokio::time::Instant;
 
 use crate::{
-    calls::{Call, Repeat},
+    calls::Call,
     credentials::{CredentialCache, Provider},
     ec2::{Ec2, Ec2Config, Ec2Error, Parameters},
     errors::{self, Fault},

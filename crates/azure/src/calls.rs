@@ -1,7 +1,7 @@
 //! Every ARM call that is made, as data: its name, whether it changes something, which ceilings it
 //! counts against and which API version it speaks. A call that is not listed here can't be made.
 
-use remuda_cloud::budget::Ceiling;
+use remuda_cloud::{budget::Ceiling, retry::Repeat};
 
 /// API versions (Azure document 0.2).
 pub(crate) mod version {
@@ -65,15 +65,6 @@ pub fn default_ceilings() -> Vec<(&'static str, Ceiling)> {
         (bucket::OPERATION_GET, a_minute(5_000.0, 15_000.0)),
         (bucket::NETWORK_READS, a_minute(2_000.0, 10_000.0)),
     ]
-}
-
-/// May a call be sent again when nobody knows whether the first one arrived?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// Yes: it reads, or the second one finds its work done.
-    Harmless,
-    /// No: the next pass looks first.
-    LookFirst,
 }
 
 /// One ARM call.

@@ -16,14 +16,14 @@ use remuda_cloud::{
     CloudError,
     budget::{self, Budget, Ceiling, TooLong},
     measured::{CallMeter, CallRecord},
-    retry,
+    retry::{self, Repeat},
 };
 use remuda_plan::{error::FailureClass, pool::secret::Secret};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
 use crate::{
-    calls::{Call, Repeat},
+    calls::Call,
     errors::{self, Fault},
     headroom::Headroom,
     locked,

@@ -5,6 +5,15 @@
 
 use std::time::Duration;
 
+/// May a call be sent again when nobody knows whether the first one arrived?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// Yes: it reads, or the second one finds its work done.
+    Harmless,
+    /// No: the next pass looks first.
+    LookFirst,
+}
+
 /// Exponential backoff with full jitter: a wait is uniform between zero and a ceiling that doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
