@@ -333,20 +333,14 @@ fn aggregated_resources(registry: &Registry, group: &str, version: &str) -> Vec<
 }
 
 fn hash(parts: &[&str]) -> String {
-    use std::fmt::Write as _;
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part.as_bytes());
         digest.update([0]);
     }
-    digest
-        .finalize()
-        .iter()
-        .take(16)
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02X}");
-            text
-        })
+    let mut digits = format!("{:X}", digest.finalize());
+    digits.truncate(32);
+    digits
 }
 
 /// `/openapi/v3`

@@ -28,13 +28,7 @@ pub(crate) fn stated(der: &[u8]) -> Option<Stated> {
         groups.push(group.as_str().ok()?.to_owned());
     }
     groups.push(AUTHENTICATED.to_owned());
-    let digest = Sha256::digest(der)
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            use std::fmt::Write as _;
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+    let digest = format!("{:x}", Sha256::digest(der));
     let mut caller = Caller {
         name,
         groups,

@@ -1,7 +1,5 @@
 //! Answers: objects, lists, tables and refusals, in the encoding that was asked for.
 
-use std::fmt::Write as _;
-
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -79,11 +77,7 @@ pub(crate) fn schema_document(headers: &HeaderMap, document: &Value, old: bool) 
         let text = serde_json::to_vec(document).expect("a JSON value always serialises");
         ("application/json", text)
     };
-    let digest = Sha256::digest(&text);
-    let tag = digest.iter().fold(String::from("\""), |mut tag, byte| {
-        let _ = write!(tag, "{byte:02X}");
-        tag
-    }) + "\"";
+    let tag = format!("\"{:X}\"", Sha256::digest(&text));
     let known = asked(&header::IF_NONE_MATCH);
     let unchanged = known.split(',').any(|known| known.trim() == tag);
     let mut response = if unchanged {
