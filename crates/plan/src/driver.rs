@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     aws, azure,
     error::{CloudFailure, FailureClass, Refusal},
+    machines::group::{GroupMember, Machines},
     pool::{
         action::{Plan, PlanStop},
         inputs::{Inputs, UserVariables},
@@ -80,8 +81,8 @@ pub struct PoolContext<'a> {
     pub installation: &'a str,
     /// The durable record; `None` before the first apply or when it is lost.
     pub record: Option<&'a Record>,
-    /// Pool Machines are off: the module's exact behaviour.
-    pub machines_off: bool,
+    /// Whether the pool has Machines, and what they ask for.
+    pub machines: Machines<'a>,
     /// Time of the pass, seconds since the epoch: only for generated name suffixes.
     pub now_epoch_seconds: i64,
 }
@@ -213,6 +214,49 @@ impl Driver {
                 azure::outputs::outputs(handle, observed, dropped, context)
             }
             (Self::Aws | Self::Azure, _, _) => Err(mixed_up()),
+        }
+    }
+
+    /// The instances of a pool with Machines, those on their way out included, by provider id.
+    ///
+    /// # Errors
+    /// The failed read.
+    pub fn members(
+        self,
+        handle: &Handle,
+        observed: &Observed,
+        context: &PoolContext<'_>,
+    ) -> Result<Vec<GroupMember>, CloudFailure> {
+        match (self, handle, observed) {
+            (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) => {
+                aws::machines::members(handle, observed, context)
+            }
+            (Self::Azure, Handle::Azure(handle), Observed::Azure(observed)) => {
+                azure::machines::members(handle, observed, context)
+            }
+            (Self::Aws | Self::Azure, _, _) => Err(mixed_up()),
+        }
+    }
+
+    /// The steps that the pool's Machines ask for and that need no inputs: ending drained
+    /// instances, answering what the cloud holds for us. They follow those of [`Driver::diff`].
+    ///
+    /// # Errors
+    /// The read that failed.
+    pub fn tend(
+        self,
+        handle: &Handle,
+        observed: &Observed,
+        context: &PoolContext<'_>,
+    ) -> Result<Plan, PlanStop> {
+        match (self, handle, observed) {
+            (Self::Aws, Handle::Aws(handle), Observed::Aws(observed)) => {
+                aws::machines::tend(handle, observed, context)
+            }
+            (Self::Azure, Handle::Azure(handle), Observed::Azure(observed)) => {
+                azure::machines::tend(handle, observed, context)
+            }
+            (Self::Aws | Self::Azure, _, _) => Err(PlanStop::Unreadable(mixed_up())),
         }
     }
 

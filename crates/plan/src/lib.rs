@@ -15,5 +15,6 @@ pub mod azure;
 pub mod driver;
 pub mod error;
 pub mod limits;
+pub mod machines;
 pub mod pool;
 pub mod status;

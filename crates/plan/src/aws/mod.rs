@@ -22,6 +22,7 @@
 //! | `scene` | what a plan looks at |
 //! | `steps` | collecting steps and record writes in order |
 //! | `notices` | failures AWS reports beside its answers |
+//! | `machines` | members as the pool's Machines see them, and what these ask for |
 //! | `teardown` | deletion order |
 //! | `handle` | what to look at |
 //! | `outputs` | what the pool publishes |
@@ -36,6 +37,7 @@ pub mod group;
 pub mod handle;
 pub mod image;
 pub mod limits;
+pub mod machines;
 pub mod names;
 pub mod notices;
 pub mod observed;

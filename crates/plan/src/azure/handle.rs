@@ -67,7 +67,7 @@ fn sets(record: &AzureRecord, context: &PoolContext<'_>) -> BTreeMap<String, Set
     let mut sets = BTreeMap::new();
     for name in &record.retiring {
         let is_published =
-            !context.machines_off || record.predecessor.as_deref() == Some(name.as_str());
+            !context.machines.off() || record.predecessor.as_deref() == Some(name.as_str());
         let of_retiring = SetHandle {
             created: true,
             members: is_published,
@@ -77,7 +77,7 @@ fn sets(record: &AzureRecord, context: &PoolContext<'_>) -> BTreeMap<String, Set
     if let Some(next) = &record.next {
         let of_next = SetHandle {
             created: next.created,
-            members: !context.machines_off,
+            members: !context.machines.off(),
         };
         sets.insert(next.set_name.clone(), of_next);
     }

@@ -71,7 +71,7 @@ pub fn outputs(
     };
     let health = verdict(&published, capacity, &members);
     let mut listed = members;
-    if !context.machines_off {
+    if !context.machines.off() {
         listed.extend(others(handle, &published, observed)?);
     }
     let exists = set.is_some();
@@ -110,7 +110,7 @@ fn published<'a>(
 ) -> Published<'a> {
     let presence = |name: &str| sets.get(name).unwrap_or(&Presence::Absent);
     let older = record
-        .filter(|_| context.machines_off)
+        .filter(|_| context.machines.off())
         .and_then(|record| record.predecessor.as_deref())
         .filter(|name| presence(name).set().is_some());
     let name = older.unwrap_or(&handle.set_name);

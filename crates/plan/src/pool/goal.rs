@@ -18,6 +18,7 @@ use super::{
 use crate::{
     driver::{Driver, PoolContext},
     limits,
+    machines::group::Machines,
     status::wire::Operation,
 };
 
@@ -68,8 +69,8 @@ pub struct Goal {
     pub ownership: BTreeMap<String, String>,
     /// Installation id.
     pub installation: String,
-    /// Pool Machines are off.
-    pub machines_off: bool,
+    /// The pool has Machines.
+    pub has_machines: bool,
     /// The record.
     pub record: Option<Record>,
 }
@@ -84,7 +85,11 @@ impl Goal {
             ownership: &self.ownership,
             installation: &self.installation,
             record: self.record.as_ref(),
-            machines_off: self.machines_off,
+            machines: if self.has_machines {
+                Machines::On
+            } else {
+                Machines::Off
+            },
             now_epoch_seconds: self.now.as_second(),
         }
     }
@@ -165,7 +170,7 @@ pub(super) fn build(world: &World, wish: Wish<'_>) -> Goal {
             || world.manager.installation.clone(),
             |record| record.installation.clone(),
         ),
-        machines_off: !pool_machines(world),
+        has_machines: pool_machines(world),
         record: record.cloned(),
     }
 }

@@ -126,7 +126,7 @@ impl Demo {
             ownership: &self.ownership,
             installation: &self.installation,
             record: self.record.as_ref(),
-            machines_off: true,
+            machines: remuda_plan::machines::group::Machines::Off,
             now_epoch_seconds: self.now,
         }
     }

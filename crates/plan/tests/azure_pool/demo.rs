@@ -7,6 +7,7 @@ use remuda_plan::{
     azure::desired::Desired,
     driver::{self, Driver, PoolContext},
     error::Refusal,
+    machines::group::Machines,
     pool::{
         inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
         record::{AzureRecord, DriverRecord, Record},
@@ -183,7 +184,11 @@ impl Demo {
             ownership: &self.ownership,
             installation: &self.installation,
             record: self.record.as_ref(),
-            machines_off: self.machines_off,
+            machines: if self.machines_off {
+                Machines::Off
+            } else {
+                Machines::On
+            },
             now_epoch_seconds: self.now,
         }
     }

@@ -470,7 +470,7 @@ fn context<'a>(
         ownership,
         installation: &pool.installation,
         record: pool.record.as_ref(),
-        machines_off: true,
+        machines: remuda_plan::machines::group::Machines::Off,
         now_epoch_seconds,
     }
 }

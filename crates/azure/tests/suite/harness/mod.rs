@@ -12,6 +12,7 @@ use remuda_plan::{
     azure::observed,
     driver::{Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, Refusal},
+    machines::group::Machines,
     pool::{
         action::{Action, Outlook, Plan, PlanStop, Step},
         outputs::Outputs,
@@ -427,7 +428,11 @@ impl World {
             ownership,
             installation: INSTALLATION,
             record: pool.record.as_ref(),
-            machines_off: self.machines_off,
+            machines: if self.machines_off {
+                Machines::Off
+            } else {
+                Machines::On
+            },
             now_epoch_seconds: self.now(),
         }
     }

@@ -1,0 +1,13 @@
+//! Machines of a pool as objects: who they are, who goes first, how they are drained and replaced.
+//!
+//! In a pool the cloud makes an instance first and Kubernetes objects surface it:
+//!
+//! ```text
+//! instance ── seen by the pool's pass ──▶ TerraformMachinePoolMachine ── seen by the MachinePool ──▶ Machine
+//! instance ◀── ended by the pool's pass ── its object is being deleted ◀── drained by the Machine ── deleted
+//! ```
+//!
+//! The pool's pass alone writes to the group: it ends an instance once its object is being deleted,
+//! which happens only after the drain.
+
+pub mod group;
