@@ -10,7 +10,7 @@ use crate::{
     error::{CloudFailure, FailureClass, Refusal},
     machines::group::{GroupMember, Machines},
     pool::{
-        action::{Plan, PlanStop},
+        action::{Action, Outlook, Plan, PlanStop},
         inputs::{Inputs, UserVariables},
         notice::Notice,
         outputs::Outputs,
@@ -238,8 +238,37 @@ impl Driver {
         }
     }
 
-    /// The steps that the pool's Machines ask for and that need no inputs: ending drained
-    /// instances, answering what the cloud holds for us. They follow those of [`Driver::diff`].
+    /// A plan, and after it what the pool's Machines ask for, seen from the record that the plan
+    /// leaves behind: two plans made from one record would undo each other's writes. What a pass
+    /// does that has inputs; without, it is [`Driver::tend`] alone.
+    ///
+    /// # Errors
+    /// The read that failed.
+    pub fn tend_after(
+        self,
+        mut plan: Plan,
+        handle: &Handle,
+        observed: &Observed,
+        context: &PoolContext<'_>,
+    ) -> Result<Plan, PlanStop> {
+        let written = plan.steps.iter().rev().find_map(|step| match &step.action {
+            Action::Remember(record) => Some((**record).clone()),
+            Action::Aws(_) | Action::Azure(_) => None,
+        });
+        let after = PoolContext {
+            record: written.as_ref().or(context.record),
+            ..context.clone()
+        };
+        let tended = self.tend(handle, observed, &after)?;
+        plan.steps.extend(tended.steps);
+        if plan.outlook == Outlook::Settled {
+            plan.outlook = tended.outlook;
+        }
+        Ok(plan)
+    }
+
+    /// The steps that the pool's Machines ask for and that need no inputs: moving the count, ending
+    /// drained instances, answering what the cloud holds for us.
     ///
     /// # Errors
     /// The read that failed.

@@ -44,6 +44,10 @@ impl<'a> Machines<'a> {
 pub struct GroupWish {
     /// Members the pool may have now: the replicas, and the surge while it rolls.
     pub capacity: i64,
+    /// The bounds that whoever else scales the group keeps to: the annotations' of an autoscaled
+    /// pool, else the replicas twice. `None` where the inputs are bad: the group's stay, as far as
+    /// the capacity allows.
+    pub bounds: Option<(i64, i64)>,
     /// Provider ids of instances to end: their drain is over. One that is gone is no error.
     pub ends: BTreeSet<String>,
     /// Provider ids of members that the cloud holds for us ([`Leaving::Held`]) and that are still
