@@ -182,6 +182,9 @@ pub mod annotation {
 pub mod finalizer {
     /// Of a TerraformMachinePool.
     pub const TERRAFORM_MACHINE_POOL: &str = "terraformmachinepool.infrastructure.cluster.x-k8s.io";
+    /// Of a TerraformMachinePoolMachine: its instance is not gone yet.
+    pub const TERRAFORM_MACHINE_POOL_MACHINE: &str =
+        "terraformmachinepoolmachine.infrastructure.cluster.x-k8s.io";
     /// Of a TerraformCluster.
     pub const TERRAFORM_CLUSTER: &str = "terraformcluster.infrastructure.cluster.x-k8s.io";
     /// Of a TerraformMachine.

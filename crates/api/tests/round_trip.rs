@@ -11,7 +11,8 @@ use kube::CustomResourceExt;
 use remuda_api::capi::{Cluster, ClusterPhase, MachinePool, MachinePoolPhase};
 use remuda_api::captf::{
     EnvVar, InstanceState, TerraformCluster, TerraformClusterIdentity, TerraformMachinePool,
-    TerraformMachinePoolStatus, TerraformMachinePoolTemplate, Variables,
+    TerraformMachinePoolMachine, TerraformMachinePoolStatus, TerraformMachinePoolTemplate,
+    Variables,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,7 @@ fn every_field_survives() {
     every_field_of::<TerraformCluster>();
     every_field_of::<TerraformClusterIdentity>();
     every_field_of::<TerraformMachinePool>();
+    every_field_of::<TerraformMachinePoolMachine>();
     every_field_of::<TerraformMachinePoolTemplate>();
 }
 

@@ -41,6 +41,8 @@ const DIFFERENCES: &[Difference] = &[
         "status.infrastructureMachineKind",
         "extra property",
     ),
+    // Pool Machines: how members of an older model are replaced.
+    differs(ANY, "spec.rollout", "extra property"),
     // No schema of ours defaults anything: an absent name stays absent, and so does `optional`.
     differs(ANY, "valueFrom.configMapKeyRef.name", "default"),
     differs(ANY, "valueFrom.secretKeyRef.name", "default"),

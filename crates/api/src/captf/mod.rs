@@ -8,10 +8,12 @@ mod drift;
 mod environment;
 mod instance;
 mod jobs;
+mod rollout;
 mod run;
 mod terraform_cluster;
 mod terraform_cluster_identity;
 mod terraform_machine_pool;
+mod terraform_machine_pool_machine;
 mod terraform_machine_pool_template;
 mod workspace;
 
@@ -19,6 +21,7 @@ pub use drift::{ClusterDriftPolicy, DriftAction, DriftPolicy};
 pub use environment::{EnvVar, EnvVarSource, FileKeySelector};
 pub use instance::{Instance, InstanceState};
 pub use jobs::JobPolicy;
+pub use rollout::{RolloutPolicy, RolloutStrategy};
 pub use run::{
     ActiveJob, AppliedSource, DriftFinding, LastRun, Operation, PlanReference, RunError,
     RunErrorKind, RunStep, StateBackup,
@@ -33,6 +36,9 @@ pub use terraform_cluster_identity::{
 };
 pub use terraform_machine_pool::{
     TerraformMachinePool, TerraformMachinePoolSpec, TerraformMachinePoolStatus,
+};
+pub use terraform_machine_pool_machine::{
+    TerraformMachinePoolMachine, TerraformMachinePoolMachineSpec, TerraformMachinePoolMachineStatus,
 };
 pub use terraform_machine_pool_template::{
     TerraformMachinePoolTemplate, TerraformMachinePoolTemplateResource,

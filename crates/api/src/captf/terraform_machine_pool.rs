@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::drift::DriftPolicy;
 use super::instance::Instance;
 use super::jobs::JobPolicy;
+use super::rollout::RolloutPolicy;
 use super::run::{ActiveJob, AppliedSource, LastRun, PlanReference, StateBackup};
 use super::workspace::{DeletionPolicy, IdentityReference, Source, Variables, VariablesSource};
 use crate::capi::InfrastructureInitialization;
@@ -98,6 +99,10 @@ pub struct TerraformMachinePoolSpec {
         skip_serializing_if = "Option::is_none"
     )]
     pub provider_id_list: Option<Vec<String>>,
+    /// How members of an older model are replaced while the pool has Machines; unset fields take
+    /// their defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutPolicy>,
     /// The module that describes the pool.
     pub source: Source,
     /// User variables with any JSON as value.

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::capi::{Cluster, MachinePool};
 use crate::captf::{
-    TerraformCluster, TerraformClusterIdentity, TerraformMachinePool, TerraformMachinePoolTemplate,
+    TerraformCluster, TerraformClusterIdentity, TerraformMachinePool, TerraformMachinePoolMachine,
+    TerraformMachinePoolTemplate,
 };
 use crate::keys::label;
 
@@ -27,6 +28,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
             &[CONTRACT, (label::MOVE_HIERARCHY, "")],
         ),
         finish(TerraformMachinePool::crd(), &[CONTRACT]),
+        finish(TerraformMachinePoolMachine::crd(), &[CONTRACT]),
         finish(TerraformMachinePoolTemplate::crd(), &[CONTRACT]),
     ];
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
