@@ -11,3 +11,4 @@
 //! which happens only after the drain.
 
 pub mod group;
+pub mod names;
