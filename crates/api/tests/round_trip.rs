@@ -8,7 +8,9 @@
 )]
 
 use kube::CustomResourceExt;
-use remuda_api::capi::{Cluster, ClusterPhase, MachinePool, MachinePoolPhase};
+use remuda_api::capi::{
+    Cluster, ClusterPhase, Machine, MachineDrainRule, MachinePhase, MachinePool, MachinePoolPhase,
+};
 use remuda_api::captf::{
     EnvVar, InstanceState, TerraformCluster, TerraformClusterIdentity, TerraformMachinePool,
     TerraformMachinePoolMachine, TerraformMachinePoolStatus, TerraformMachinePoolTemplate,
@@ -21,6 +23,8 @@ use serde_json::{Value, json};
 #[test]
 fn every_field_survives() {
     every_field_of::<Cluster>();
+    every_field_of::<Machine>();
+    every_field_of::<MachineDrainRule>();
     every_field_of::<MachinePool>();
     every_field_of::<TerraformCluster>();
     every_field_of::<TerraformClusterIdentity>();
@@ -145,6 +149,8 @@ fn words_of_newer_writers_are_read_as_unknown() {
     assert_eq!(state, InstanceState::Unknown);
     let phase: MachinePoolPhase = serde_json::from_value(json!("Dreaming")).unwrap();
     assert_eq!(phase, MachinePoolPhase::Unknown);
+    let phase: MachinePhase = serde_json::from_value(json!("Dreaming")).unwrap();
+    assert_eq!(phase, MachinePhase::Unknown);
     let phase: ClusterPhase = serde_json::from_value(json!("Dreaming")).unwrap();
     assert_eq!(phase, ClusterPhase::Unknown);
 }

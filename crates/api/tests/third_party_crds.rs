@@ -73,8 +73,14 @@ fn cluster_api_definitions_are_matched() {
     check_folder(
         "cluster-api",
         "v1beta2",
-        &["cluster.x-k8s.io_clusters", "cluster.x-k8s.io_machinepools"],
-        &[],
+        &[
+            "cluster.x-k8s.io_clusters",
+            "cluster.x-k8s.io_machinedrainrules",
+            "cluster.x-k8s.io_machinepools",
+            "cluster.x-k8s.io_machines",
+        ],
+        // Every object has metadata: requiring it refuses nothing.
+        &[differs("machinedrainrules", "", "required")],
     );
 }
 

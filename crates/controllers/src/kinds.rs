@@ -13,6 +13,10 @@ pub enum Kind {
     TerraformClusterIdentity,
     /// `MachinePool`.
     MachinePool,
+    /// `Machine`.
+    Machine,
+    /// `MachineDrainRule`.
+    MachineDrainRule,
     /// `Cluster`.
     Cluster,
     /// `ConfigMap`.
@@ -59,6 +63,8 @@ impl Kind {
             Self::TerraformCluster,
             Self::TerraformClusterIdentity,
             Self::MachinePool,
+            Self::Machine,
+            Self::MachineDrainRule,
             Self::Cluster,
             Self::ConfigMap,
             Self::Secret,
@@ -91,6 +97,8 @@ impl Kind {
                 "terraformclusteridentities",
             ),
             Self::MachinePool => (CAPI, "v1beta2", "MachinePool", "machinepools"),
+            Self::Machine => (CAPI, "v1beta2", "Machine", "machines"),
+            Self::MachineDrainRule => (CAPI, "v1beta2", "MachineDrainRule", "machinedrainrules"),
             Self::Cluster => (CAPI, "v1beta2", "Cluster", "clusters"),
             Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
             Self::Secret => ("", "v1", "Secret", "secrets"),

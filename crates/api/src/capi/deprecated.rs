@@ -88,3 +88,28 @@ pub struct DeprecatedClusterV1Beta1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
 }
+
+/// Deprecated part of a Machine's status, by version.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeprecatedMachineStatus {
+    /// What v1beta1 reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub v1beta1: Option<DeprecatedMachineV1Beta1>,
+}
+
+/// What v1beta1 reported of a Machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeprecatedMachineV1Beta1 {
+    /// Conditions in the old shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<DeprecatedCondition>>,
+    /// Message of a final failure.
+    #[schemars(length(min = 1, max = 10240))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_message: Option<String>,
+    /// Reason of a final failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
+}

@@ -7,7 +7,9 @@ mod cluster;
 mod deprecated;
 mod gate;
 mod health_check;
+mod machine;
 mod machine_address;
+mod machine_drain_rule;
 mod machine_pool;
 mod machine_template;
 mod reference;
@@ -23,7 +25,8 @@ pub use cluster::{
 };
 pub use deprecated::{
     DeprecatedClusterStatus, DeprecatedClusterV1Beta1, DeprecatedCondition,
-    DeprecatedMachinePoolStatus, DeprecatedMachinePoolV1Beta1,
+    DeprecatedMachinePoolStatus, DeprecatedMachinePoolV1Beta1, DeprecatedMachineStatus,
+    DeprecatedMachineV1Beta1,
 };
 pub use gate::{ConditionGate, ConditionPolarity};
 pub use health_check::{
@@ -31,11 +34,19 @@ pub use health_check::{
     MachineDeploymentRemediation, RemediationTrigger, UnhealthyMachineCondition,
     UnhealthyNodeCondition,
 };
+pub use machine::{
+    Bootstrap, Machine, MachineDeletion, MachineDeletionStatus, MachineInitialization,
+    MachineNodeReference, MachinePhase, MachineSpec, MachineStatus,
+};
 pub use machine_address::{MachineAddress, MachineAddressType};
+pub use machine_drain_rule::{
+    DrainBehavior, MachineDrainRule, MachineDrainRuleDrain, MachineDrainRuleMachines,
+    MachineDrainRulePods, MachineDrainRuleSpec,
+};
 pub use machine_pool::{
     MachinePool, MachinePoolInitialization, MachinePoolPhase, MachinePoolSpec, MachinePoolStatus,
 };
-pub use machine_template::{Bootstrap, MachineDeletion, MachineSpec, MachineTemplateSpec};
+pub use machine_template::MachineTemplateSpec;
 pub use reference::{ContractReference, TemplateReference};
 pub use status::{FailureDomain, InfrastructureInitialization, StatusVersion};
 pub use taint::{MachineTaint, TaintEffect, TaintPropagation};

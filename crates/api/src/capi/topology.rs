@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::gate::ConditionGate;
 use super::health_check::{ControlPlaneHealthCheck, MachineDeploymentHealthCheck};
-use super::machine_template::MachineDeletion;
+use super::machine::MachineDeletion;
 use super::taint::MachineTaint;
 use super::template::TemplateMetadata;
 use crate::pattern::{DNS_LABEL, DNS_SUBDOMAIN};

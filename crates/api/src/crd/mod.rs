@@ -10,7 +10,7 @@ use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use crate::capi::{Cluster, MachinePool};
+use crate::capi::{Cluster, Machine, MachineDrainRule, MachinePool};
 use crate::captf::{
     TerraformCluster, TerraformClusterIdentity, TerraformMachinePool, TerraformMachinePoolMachine,
     TerraformMachinePoolTemplate,
@@ -21,6 +21,8 @@ use crate::keys::label;
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
         finish(Cluster::crd(), &[CORE_CONTRACT]),
+        finish(Machine::crd(), &[CORE_CONTRACT]),
+        finish(MachineDrainRule::crd(), &[CORE_CONTRACT]),
         finish(MachinePool::crd(), &[CORE_CONTRACT]),
         finish(TerraformCluster::crd(), &[CONTRACT]),
         finish(
