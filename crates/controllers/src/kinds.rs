@@ -11,12 +11,16 @@ pub enum Kind {
     TerraformCluster,
     /// `TerraformClusterIdentity`, cluster-scoped.
     TerraformClusterIdentity,
+    /// `TerraformMachinePoolMachine`.
+    TerraformMachinePoolMachine,
     /// `MachinePool`.
     MachinePool,
     /// `Machine`.
     Machine,
     /// `MachineDrainRule`.
     MachineDrainRule,
+    /// `MachineHealthCheck`.
+    MachineHealthCheck,
     /// `Cluster`.
     Cluster,
     /// `ConfigMap`.
@@ -62,9 +66,11 @@ impl Kind {
             Self::TerraformMachinePool,
             Self::TerraformCluster,
             Self::TerraformClusterIdentity,
+            Self::TerraformMachinePoolMachine,
             Self::MachinePool,
             Self::Machine,
             Self::MachineDrainRule,
+            Self::MachineHealthCheck,
             Self::Cluster,
             Self::ConfigMap,
             Self::Secret,
@@ -96,9 +102,18 @@ impl Kind {
                 "TerraformClusterIdentity",
                 "terraformclusteridentities",
             ),
+            Self::TerraformMachinePoolMachine => (
+                INFRA,
+                "v1alpha1",
+                "TerraformMachinePoolMachine",
+                "terraformmachinepoolmachines",
+            ),
             Self::MachinePool => (CAPI, "v1beta2", "MachinePool", "machinepools"),
             Self::Machine => (CAPI, "v1beta2", "Machine", "machines"),
             Self::MachineDrainRule => (CAPI, "v1beta2", "MachineDrainRule", "machinedrainrules"),
+            Self::MachineHealthCheck => {
+                (CAPI, "v1beta2", "MachineHealthCheck", "machinehealthchecks")
+            }
             Self::Cluster => (CAPI, "v1beta2", "Cluster", "clusters"),
             Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
             Self::Secret => ("", "v1", "Secret", "secrets"),

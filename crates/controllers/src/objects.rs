@@ -236,6 +236,31 @@ impl LiveObjects {
             .map_err(|error| classify(&what, error))
     }
 
+    /// Server-side apply, by force: the manager owns exactly the fields of `body` from now on. A
+    /// `metadata.uid` inside makes it conditional: it never creates.
+    ///
+    /// # Errors
+    /// `Conflict` when another object has taken the name, or the write failed.
+    pub async fn apply(
+        &self,
+        target: &Target<'_>,
+        body: &Value,
+        manager: &str,
+    ) -> Result<Value, ApiError> {
+        let what = what("apply", target.resource, target.namespace, target.name);
+        let params = PatchParams::apply(manager).force();
+        let place = Request::new(path(target.resource, target.namespace));
+        let request = match target.subresource {
+            None => place.patch(target.name, &params, &Patch::Apply(body)),
+            Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Apply(body)),
+        }
+        .map_err(|error| failed(&what, &error))?;
+        self.client
+            .request(request)
+            .await
+            .map_err(|error| classify(&what, error))
+    }
+
     /// Deletes an object, if it is still the one with `uid`. One that is gone is success.
     ///
     /// # Errors
