@@ -165,6 +165,8 @@ pub mod annotation {
     pub const SOURCE_HASH: &str = "captf.io/source-hash";
     /// `false` on a MachinePool turns pool Machines off.
     pub const POOL_MACHINES: &str = "remuda.dev/machines";
+    /// On a MachinePool: unhealthy Machines that were replaced, one a line, the newest last.
+    pub const REMEDIATION_HISTORY: &str = "remuda.dev/remediation-history";
     /// `true` on an infrastructure pool: unhealthy pool Machines are replaced.
     pub const REMEDIATE_MACHINES: &str = "remuda.dev/remediate-machines";
 

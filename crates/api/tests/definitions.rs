@@ -46,7 +46,7 @@ fn sorted_by_name() {
         .into_iter()
         .map(|crd| crd.metadata.name.unwrap())
         .collect();
-    assert!(names.is_sorted() && names.len() == 9, "{names:?}");
+    assert!(names.is_sorted() && names.len() == 10, "{names:?}");
 }
 
 #[test]

@@ -9,7 +9,8 @@
 
 use kube::CustomResourceExt;
 use remuda_api::capi::{
-    Cluster, ClusterPhase, Machine, MachineDrainRule, MachinePhase, MachinePool, MachinePoolPhase,
+    Cluster, ClusterPhase, Machine, MachineDrainRule, MachineHealthCheck, MachinePhase,
+    MachinePool, MachinePoolPhase,
 };
 use remuda_api::captf::{
     EnvVar, InstanceState, TerraformCluster, TerraformClusterIdentity, TerraformMachinePool,
@@ -25,6 +26,7 @@ fn every_field_survives() {
     every_field_of::<Cluster>();
     every_field_of::<Machine>();
     every_field_of::<MachineDrainRule>();
+    every_field_of::<MachineHealthCheck>();
     every_field_of::<MachinePool>();
     every_field_of::<TerraformCluster>();
     every_field_of::<TerraformClusterIdentity>();

@@ -77,7 +77,7 @@ fn crd_name(group: &str, kind: &str) -> String {
 }
 
 /// The simple English plural, as Cluster API computes it.
-fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     let ends = |tails: &[&str]| tails.iter().any(|tail| kind.ends_with(tail));
     if ends(&["s", "x", "z", "ch", "sh"]) {

@@ -6,6 +6,7 @@
 //! | `identity` | TerraformClusterIdentity | where captf's own manager does not |
 //! | `machine_pool` | MachinePool | standalone mode |
 //! | `cluster` | Cluster | standalone mode |
+//! | `machine_health_check` | MachineHealthCheck | standalone mode |
 //!
 //! A pass reads first and writes last; what it decides is decided by pure functions, of
 //! `remuda-plan` or of the folder's own `status` module. Everything outside the process comes in
@@ -25,6 +26,8 @@ mod cluster;
 mod conditions;
 mod contract;
 mod identity;
+mod machine_conditions;
+mod machine_health_check;
 mod machine_pool;
 mod patch;
 mod publish;

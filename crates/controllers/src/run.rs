@@ -1,7 +1,12 @@
 //! Everything that runs: one watch a kind, one queue a controller, until shutdown.
 
 use std::{
-    collections::BTreeMap, convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Duration,
+    collections::BTreeMap,
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use futures::{FutureExt, StreamExt};
@@ -24,7 +29,7 @@ use crate::{
     contract::Contracts,
     identity,
     kinds::Kind,
-    machine_pool,
+    machine_health_check, machine_pool,
     objects::ApiError,
     requeue::Failures,
     terraform_machine_pool,
@@ -72,14 +77,14 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         );
     });
     let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
-        keep_only(
-            pool,
-            &[
-                &["spec", "clusterName"],
-                &["spec", "template", "spec", "bootstrap"],
-                &["spec", "template", "spec", "infrastructureRef"],
-            ],
-        );
+        let mut kept: Vec<&[&str]> = vec![
+            &["spec", "clusterName"],
+            &["spec", "template", "spec", "bootstrap"],
+            &["spec", "template", "spec", "infrastructureRef"],
+        ];
+        kept.extend(cluster::COUNTED);
+        keep_only(pool, &kept);
+        cluster::keep_counted(pool);
     });
     let (clusters, cluster_kept) = kept(Kind::Cluster, |cluster| {
         keep_only(cluster, &[&["spec", "infrastructureRef"]]);
@@ -226,14 +231,44 @@ fn core(
             }
         },
     );
+    health_checks(house, ctx);
     let (queue, woken) = mpsc::unbounded_channel();
-    let contracts = Arc::new(Contracts::default());
+    let work = Arc::new(cluster::Workplace {
+        contracts: Contracts::default(),
+        machine_pools: machine_pools.clone(),
+        written: Mutex::default(),
+    });
     house.routes(cluster::routes(&queue, clusters));
     house.controller(Kind::Cluster, clusters.clone(), woken, Duration::ZERO, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
-            let (ctx, contracts) = (ctx.clone(), contracts.clone());
-            async move { cluster::reconcile(&key, &contracts, &ctx).await }.boxed()
+            let (ctx, work) = (ctx.clone(), work.clone());
+            async move { cluster::reconcile(&key, &work, &ctx).await }.boxed()
+        }
+    });
+}
+
+/// The MachineHealthCheck controller.
+fn health_checks(house: &mut House<'_>, ctx: &Arc<Context>) {
+    let (checks, kept) = kept(Kind::MachineHealthCheck, |check| {
+        keep_only(
+            check,
+            &[
+                &["spec", "clusterName"],
+                &["spec", "selector"],
+                &["status", "targets"],
+            ],
+        );
+    });
+    house.watch(kept);
+    let (queue, woken) = mpsc::unbounded_channel();
+    let work = Arc::new(machine_health_check::Workplace::default());
+    house.routes(machine_health_check::routes(&queue, &checks));
+    house.controller(Kind::MachineHealthCheck, checks, woken, Duration::ZERO, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let (ctx, work) = (ctx.clone(), work.clone());
+            async move { machine_health_check::reconcile(&key, &work, &ctx).await }.boxed()
         }
     });
 }

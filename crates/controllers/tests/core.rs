@@ -7,89 +7,20 @@
 
 use std::time::Duration;
 
-use kube::core::{ApiResource, GroupVersionKind};
-use remuda_controllers::{kinds::Kind, objects::Target};
-use remuda_testkit::{Demo, POOL, World, condition};
+use remuda_controllers::kinds::Kind;
+use remuda_testkit::{Demo, POOL, World, condition, foreign_crd, foreign_resource};
 use serde_json::{Value, json};
-
-/// A CRD whose objects hold anything, served in `versions`.
-fn crd(group: &str, kind: &str, versions: &[&str], labels: &Value) -> Value {
-    let plural = format!("{}s", kind.to_lowercase());
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let versions: Vec<Value> = versions
-        .iter()
-        .enumerate()
-        .map(|(number, version)| {
-            json!({
-                "name": version, "served": true, "storage": number == 0,
-                "subresources": { "status": {} },
-                "schema": { "openAPIV3Schema": {
-                    "type": "object",
-                    "properties": { "spec": open, "status": open },
-                } },
-            })
-        })
-        .collect();
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("{plural}.{group}"), "labels": labels },
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
-            "versions": versions,
-        },
-    })
-}
-
-fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
-    let plural = format!("{}s", kind.to_lowercase());
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &plural)
-}
-
-async fn create(world: &World, resource: &ApiResource, name: &str) {
-    let body = json!({
-        "apiVersion": resource.api_version, "kind": resource.kind,
-        "metadata": { "name": name, "namespace": "team-a" }, "spec": {},
-    });
-    world
-        .objects
-        .create(resource, Some("team-a"), &body, "test")
-        .await
-        .unwrap();
-}
-
-async fn report(world: &World, resource: &ApiResource, name: &str, status: Value) {
-    let target = Target {
-        resource,
-        namespace: Some("team-a"),
-        name,
-        subresource: Some("status"),
-    };
-    world
-        .objects
-        .merge_patch(&target, &json!({ "status": status }), "test")
-        .await
-        .unwrap();
-}
-
-/// The DEMO MachinePool on infrastructure of another kind.
-fn on(group: &str, kind: &str) -> Demo {
-    Demo::default().machine_pool(|pool| {
-        pool["spec"]["template"]["spec"]["infrastructureRef"] =
-            json!({ "apiGroup": group, "kind": kind, "name": "theirs" });
-    })
-}
 
 /// Proves: CAPI-15.
 #[tokio::test(start_paused = true)]
 async fn a_contract_label_names_the_version_and_without_one_nothing_is_written() {
     let world = World::new().await;
-    world.apply(&on("example.com", "Labeled")).await;
+    world
+        .apply(&Demo::default().on_foreign("example.com", "Labeled"))
+        .await;
     let labels = json!({ "cluster.x-k8s.io/v1beta2": "v1alpha1_v1beta1" });
     world
-        .create(&crd(
+        .create(&foreign_crd(
             "example.com",
             "Labeled",
             &["v1beta1", "v1alpha1"],
@@ -97,25 +28,34 @@ async fn a_contract_label_names_the_version_and_without_one_nothing_is_written()
         ))
         .await;
     world
-        .create(&crd("example.com", "Bare", &["v1beta1"], &json!({})))
+        .create(&foreign_crd(
+            "example.com",
+            "Bare",
+            &["v1beta1"],
+            &json!({}),
+        ))
         .await;
-    create(
-        &world,
-        &resource("example.com", "v1beta1", "Labeled"),
-        "theirs",
-    )
-    .await;
-    create(
-        &world,
-        &resource("example.com", "v1beta1", "Bare"),
-        "theirs",
-    )
-    .await;
+    world
+        .create_of(
+            &foreign_resource("example.com", "v1beta1", "Labeled"),
+            "theirs",
+            json!({}),
+            json!({}),
+        )
+        .await;
+    world
+        .create_of(
+            &foreign_resource("example.com", "v1beta1", "Bare"),
+            "theirs",
+            json!({}),
+            json!({}),
+        )
+        .await;
     let mark = world.mark();
     world.start();
     world
         .eventually("the object of the labeled kind is adopted", || async {
-            let labeled = resource("example.com", "v1beta1", "Labeled");
+            let labeled = foreign_resource("example.com", "v1beta1", "Labeled");
             let object = world
                 .objects
                 .get_of(&labeled, Some("team-a"), "theirs")
@@ -191,12 +131,14 @@ async fn a_new_bootstrap_config_counts_once_it_has_its_secret() {
         }))
         .await;
     let labels = json!({ "cluster.x-k8s.io/v1beta2": "v1beta2" });
-    world.create(&crd(group, kind, &["v1beta2"], &labels)).await;
-    let configs = resource(group, "v1beta2", kind);
-    create(&world, &configs, "a").await;
-    create(&world, &configs, "b").await;
+    world
+        .create(&foreign_crd(group, kind, &["v1beta2"], &labels))
+        .await;
+    let configs = foreign_resource(group, "v1beta2", kind);
+    world.create_of(&configs, "a", json!({}), json!({})).await;
+    world.create_of(&configs, "b", json!({}), json!({})).await;
     let created = |secret: &str| json!({ "dataSecretName": secret, "initialization": { "dataSecretCreated": true } });
-    report(&world, &configs, "a", created("secret-a")).await;
+    world.report_of(&configs, "a", created("secret-a")).await;
     world.start();
     let bootstrap = |pool: &Value| {
         let secret = pool["spec"]["template"]["spec"]["bootstrap"]["dataSecretName"].clone();
@@ -221,7 +163,7 @@ async fn a_new_bootstrap_config_counts_once_it_has_its_secret() {
             |pool| bootstrap(pool) == (json!("secret-a"), json!(false)),
         )
         .await;
-    report(&world, &configs, "b", created("secret-b")).await;
+    world.report_of(&configs, "b", created("secret-b")).await;
     // No watch of foreign bootstrap kinds yet: the pool's own period, or any change of it.
     world
         .object_becomes(Kind::MachinePool, POOL, "b's Secret counts", |pool| {
@@ -234,7 +176,9 @@ async fn a_new_bootstrap_config_counts_once_it_has_its_secret() {
 #[tokio::test(start_paused = true)]
 async fn an_error_is_published_without_moving_the_observed_generation() {
     let world = World::new().await;
-    world.apply(&on("example.com", "Nowhere")).await;
+    world
+        .apply(&Demo::default().on_foreign("example.com", "Nowhere"))
+        .await;
     world.start();
     world
         .object_becomes(Kind::MachinePool, POOL, "the error shows", |pool| {

@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `demo` | the DEMO objects of the AWS document, from `examples/demo` |
+//! | `foreign` | kinds of other providers |
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
 //! | `moved` | the same clouds under another management cluster |
@@ -17,6 +18,7 @@
 
 mod demo;
 mod expect;
+mod foreign;
 mod moved;
 mod tripwire;
 mod world;
@@ -24,6 +26,7 @@ mod world;
 pub use self::{
     demo::{Demo, NAMESPACE, POOL},
     expect::{condition, holds},
+    foreign::{foreign_crd, foreign_resource},
     tripwire::Tripwire,
     world::{Builder, Mark, World},
 };

@@ -113,3 +113,21 @@ pub struct DeprecatedMachineV1Beta1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
 }
+
+/// Deprecated part of a MachineHealthCheck's status, by version.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeprecatedMachineHealthCheckStatus {
+    /// What v1beta1 reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub v1beta1: Option<DeprecatedMachineHealthCheckV1Beta1>,
+}
+
+/// What v1beta1 reported of a MachineHealthCheck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeprecatedMachineHealthCheckV1Beta1 {
+    /// Conditions in the old shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<DeprecatedCondition>>,
+}

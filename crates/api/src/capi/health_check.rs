@@ -127,6 +127,19 @@ pub struct MachineDeploymentRemediation {
     pub trigger_if: Option<RemediationTrigger>,
 }
 
+/// What follows when a Machine under a health check of its own kind is unhealthy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("minProperties" = 1))]
+pub struct MachineHealthCheckRemediation {
+    /// Template of an external remediation request; without it the Machine's owner replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_ref: Option<TemplateReference>,
+    /// How many may be unhealthy before remediation stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger_if: Option<RemediationTrigger>,
+}
+
 /// How many machines may be unhealthy for remediation to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

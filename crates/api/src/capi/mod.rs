@@ -10,6 +10,7 @@ mod health_check;
 mod machine;
 mod machine_address;
 mod machine_drain_rule;
+mod machine_health_check;
 mod machine_pool;
 mod machine_template;
 mod reference;
@@ -25,14 +26,15 @@ pub use cluster::{
 };
 pub use deprecated::{
     DeprecatedClusterStatus, DeprecatedClusterV1Beta1, DeprecatedCondition,
+    DeprecatedMachineHealthCheckStatus, DeprecatedMachineHealthCheckV1Beta1,
     DeprecatedMachinePoolStatus, DeprecatedMachinePoolV1Beta1, DeprecatedMachineStatus,
     DeprecatedMachineV1Beta1,
 };
 pub use gate::{ConditionGate, ConditionPolarity};
 pub use health_check::{
     ControlPlaneHealthCheck, ControlPlaneRemediation, HealthChecks, MachineDeploymentHealthCheck,
-    MachineDeploymentRemediation, RemediationTrigger, UnhealthyMachineCondition,
-    UnhealthyNodeCondition,
+    MachineDeploymentRemediation, MachineHealthCheckRemediation, RemediationTrigger,
+    UnhealthyMachineCondition, UnhealthyNodeCondition,
 };
 pub use machine::{
     Bootstrap, Machine, MachineDeletion, MachineDeletionStatus, MachineInitialization,
@@ -42,6 +44,9 @@ pub use machine_address::{MachineAddress, MachineAddressType};
 pub use machine_drain_rule::{
     DrainBehavior, MachineDrainRule, MachineDrainRuleDrain, MachineDrainRuleMachines,
     MachineDrainRulePods, MachineDrainRuleSpec,
+};
+pub use machine_health_check::{
+    MachineHealthCheck, MachineHealthCheckSpec, MachineHealthCheckStatus,
 };
 pub use machine_pool::{
     MachinePool, MachinePoolInitialization, MachinePoolPhase, MachinePoolSpec, MachinePoolStatus,

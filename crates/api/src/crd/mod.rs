@@ -10,7 +10,7 @@ use kube::CustomResourceExt;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use crate::capi::{Cluster, Machine, MachineDrainRule, MachinePool};
+use crate::capi::{Cluster, Machine, MachineDrainRule, MachineHealthCheck, MachinePool};
 use crate::captf::{
     TerraformCluster, TerraformClusterIdentity, TerraformMachinePool, TerraformMachinePoolMachine,
     TerraformMachinePoolTemplate,
@@ -23,6 +23,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         finish(Cluster::crd(), &[CORE_CONTRACT]),
         finish(Machine::crd(), &[CORE_CONTRACT]),
         finish(MachineDrainRule::crd(), &[CORE_CONTRACT]),
+        finish(MachineHealthCheck::crd(), &[CORE_CONTRACT]),
         finish(MachinePool::crd(), &[CORE_CONTRACT]),
         finish(TerraformCluster::crd(), &[CONTRACT]),
         finish(

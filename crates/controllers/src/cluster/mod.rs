@@ -1,19 +1,30 @@
 //! The Cluster controller of standalone mode: as much as machine pools need.
 //!
-//! Owns: the Cluster's status and finalizer; on the infrastructure cluster the controller owner
+//! Owns: the Cluster's status, which counts its machine pools, and its finalizer; on the infrastructure cluster the controller owner
 //! reference and the cluster-name label. It builds no infrastructure and no control plane: a
 //! Cluster without a control plane object counts as externally managed (design page, section 8).
 
 mod status;
 mod watch;
+mod workers;
 
-use kube::core::ApiResource;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use kube::{api::DynamicObject, core::ApiResource, runtime::reflector::Store};
 use remuda_api::keys::{finalizer, label};
 use remuda_plan::{pool::objects::Metadata, status::publication::Requeue};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use self::status::{ClusterFacts, Infra, wanted};
-pub(crate) use self::watch::routes;
+pub(crate) use self::{
+    watch::routes,
+    workers::{COUNTED, keep_counted},
+};
 use crate::{
     context::{Context, FIELD_MANAGER},
     contract::Contracts,
@@ -23,13 +34,41 @@ use crate::{
     watching::ObjectKey,
 };
 
+/// Counters of the workers are written no more often than this: pools of a large cluster change one
+/// after the other. Ours.
+const BETWEEN_COUNTS: Duration = Duration::from_secs(2);
+
+/// What this controller needs besides the context.
+pub(crate) struct Workplace {
+    pub contracts: Contracts,
+    /// The machine pools, cut down to what is counted.
+    pub machine_pools: Store<DynamicObject>,
+    /// When the status of each Cluster was written last.
+    pub written: Mutex<HashMap<ObjectKey, Instant>>,
+}
+
+impl Workplace {
+    /// How long counters have to wait; `None`: they are due.
+    fn wait(&self, key: &ObjectKey) -> Option<Duration> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = *written.get(key)? + BETWEEN_COUNTS;
+        let left = due.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn wrote(&self, key: ObjectKey) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert(key, Instant::now());
+    }
+}
+
 /// One pass over one Cluster.
 ///
 /// # Errors
 /// A read or a write failed.
 pub(crate) async fn reconcile(
     key: &ObjectKey,
-    contracts: &Contracts,
+    work: &Workplace,
     ctx: &Context,
 ) -> Result<Requeue, ApiError> {
     let Some(live) = ctx
@@ -43,9 +82,9 @@ pub(crate) async fn reconcile(
     if !ctx.is_ours(&cluster.metadata) {
         return Ok(Requeue::OnChange);
     }
-    let infra = infra(&live, &cluster, contracts, &ctx.objects).await?;
+    let infra = infra(&live, &cluster, &work.contracts, &ctx.objects).await?;
     if cluster.deleting() {
-        publish(&live, &cluster, infra.as_ref(), ctx).await?;
+        publish(&live, &cluster, infra.as_ref(), work, ctx).await?;
         return delete(&cluster, infra.as_ref(), ctx).await;
     }
     if !cluster
@@ -64,8 +103,7 @@ pub(crate) async fn reconcile(
     {
         adopt(&cluster, infra, ctx).await?;
     }
-    publish(&live, &cluster, infra.as_ref(), ctx).await?;
-    Ok(Requeue::OnChange)
+    publish(&live, &cluster, infra.as_ref(), work, ctx).await
 }
 
 /// The parts of a Cluster that this controller decides on.
@@ -204,9 +242,12 @@ async fn publish(
     live: &Value,
     cluster: &Cluster,
     infra: Option<&InfraCluster>,
+    work: &Workplace,
     ctx: &Context,
-) -> Result<(), ApiError> {
+) -> Result<Requeue, ApiError> {
+    let (namespace, name) = (&cluster.metadata.namespace, &cluster.metadata.name);
     let facts = ClusterFacts {
+        pools: workers::pools(&work.machine_pools, namespace, name),
         paused: cluster.paused,
         deleting: cluster.deleting(),
         generation: cluster.metadata.generation,
@@ -223,14 +264,21 @@ async fn publish(
         now: ctx.now(),
     };
     let stored = live.get("status").cloned().unwrap_or_else(|| json!({}));
-    match patch::between(&stored, &wanted(&stored, &facts)) {
-        Some(change) => {
-            cluster
-                .write(Some("status"), &json!({ "status": change }), ctx)
-                .await
-        }
-        None => Ok(()),
+    let wanted = wanted(&stored, &facts);
+    let Some(change) = patch::between(&stored, &wanted) else {
+        return Ok(Requeue::OnChange);
+    };
+    let key = ObjectKey::new(namespace, name);
+    if status::without_counters(&stored) == status::without_counters(&wanted)
+        && let Some(wait) = work.wait(&key)
+    {
+        return Ok(Requeue::After(wait));
     }
+    cluster
+        .write(Some("status"), &json!({ "status": change }), ctx)
+        .await?;
+    work.wrote(key);
+    Ok(Requeue::OnChange)
 }
 
 /// Pools first, then the infrastructure cluster, the finalizer last.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::workers::{self, Pool};
 use crate::conditions::{Wanted, merged};
 
 /// What the status is made of.
@@ -15,6 +16,8 @@ pub(super) struct ClusterFacts {
     pub generation: Option<i64>,
     /// A control plane object is named: its own controller reports on it.
     pub has_control_plane: bool,
+    /// Its machine pools.
+    pub pools: Vec<Pool>,
     /// The infrastructure cluster, when it exists.
     pub infra: Option<Infra>,
     /// Time of the pass.
@@ -54,6 +57,14 @@ pub(super) fn wanted(live: &Value, facts: &ClusterFacts) -> Value {
     {
         status["failureDomains"] = domains;
     }
+    match workers::counters(&facts.pools) {
+        Some(counters) => status["workers"] = counters,
+        None => drop(
+            status
+                .as_object_mut()
+                .map(|status| status.remove("workers")),
+        ),
+    }
     status["phase"] = Value::from(phase(facts, provisioned));
     if let Some(generation) = facts.generation.filter(|generation| *generation > 0) {
         status["observedGeneration"] = Value::from(generation);
@@ -65,6 +76,15 @@ pub(super) fn wanted(live: &Value, facts: &ClusterFacts) -> Value {
         facts.generation,
         facts.now,
     );
+    status
+}
+
+/// A status without what changes with every machine.
+pub(super) fn without_counters(status: &Value) -> Value {
+    let mut status = status.clone();
+    if let Some(fields) = status.as_object_mut() {
+        fields.remove("workers");
+    }
     status
 }
 
@@ -136,12 +156,15 @@ fn conditions(facts: &ClusterFacts, provisioned: bool) -> Vec<Wanted> {
         };
         all.push(("ControlPlaneInitialized", initialized));
     }
-    all.into_iter()
-        .map(|(kind, (status, reason, message))| Wanted {
-            kind: kind.to_owned(),
-            status,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-        })
-        .collect()
+    let mut wanted = vec![workers::available(&facts.pools)];
+    wanted.extend(
+        all.into_iter()
+            .map(|(kind, (status, reason, message))| Wanted {
+                kind: kind.to_owned(),
+                status,
+                reason: reason.to_owned(),
+                message: message.to_owned(),
+            }),
+    );
+    wanted
 }

@@ -1,10 +1,14 @@
-//! What wakes a Cluster: itself, its infrastructure cluster, and its machine pools while it goes.
+//! What wakes a Cluster: itself, its infrastructure cluster, and the counters of its machine pools.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::{api::DynamicObject, runtime::reflector::Store};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::COUNTED;
 use crate::{
+    conditions::status_of,
     kinds::Kind,
     watching::{ObjectKey, Route, intent, intent_and, itself},
 };
@@ -26,17 +30,23 @@ pub(crate) fn routes(
                 move |infra| referring(&by_infra, infra),
             ),
         ),
-        (
-            Kind::MachinePool,
-            None,
-            Route::new(queue, deletion, of_pool),
-        ),
+        (Kind::MachinePool, None, Route::new(queue, counted, of_pool)),
     ]
 }
 
-/// Only the coming and going of pools concerns a Cluster.
-fn deletion(pool: &DynamicObject) -> u64 {
-    u64::from(pool.metadata.deletion_timestamp.is_some())
+/// The coming and going of pools concerns a Cluster, and what it counts.
+fn counted(pool: &DynamicObject) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    pool.metadata.deletion_timestamp.is_some().hash(&mut hasher);
+    for path in COUNTED {
+        let value = pool.data.pointer(&format!("/{}", path.join("/")));
+        let value = match path {
+            [.., "conditions"] => status_of(value, "Available"),
+            _ => value.map(Value::to_string),
+        };
+        value.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn of_pool(pool: &DynamicObject) -> Vec<ObjectKey> {

@@ -39,11 +39,25 @@ pub(crate) enum Reason {
     NotScalingUp,
     ScalingDown,
     NotScalingDown,
+    Remediating,
     NotRemediating,
     Deleting,
     NotDeleting,
     Paused,
     NotPaused,
+}
+
+/// Reasons of condition `UpToDate`, which the pool writes on its Machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MachineReason {
+    UpToDate,
+    NotUpToDate,
+}
+
+/// Reasons of events about a MachinePool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventReason {
+    MachineRemediation,
 }
 
 impl ConditionType {

@@ -29,6 +29,8 @@ pub(crate) struct Facts {
     pub infrastructure: Infrastructure,
     /// The Nodes of the workload cluster.
     pub nodes: Nodes,
+    /// The Machines of the pool.
+    pub machines: Machines,
     /// What the last pass published.
     pub previous: Previous,
     /// Time of the pass.
@@ -89,6 +91,65 @@ pub(crate) enum Nodes {
     Listing,
     /// The workload cluster cannot be asked: counters and references stay.
     Unknown(String),
+}
+
+/// What is known of the pool's Machines.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Machines {
+    /// The infrastructure object publishes no kind of them: the pool has none.
+    Off,
+    /// They were read.
+    Known(PoolMachines),
+    /// They could not be read: counters stay.
+    Unknown(String),
+}
+
+/// The Machines of a pool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct PoolMachines {
+    /// By name.
+    pub machines: Vec<MachineFact>,
+    /// Infrastructure machines without a Machine.
+    pub bare: usize,
+    /// Machines that have the name of one of ours and are not ours: which, and why.
+    pub foreign: Vec<String>,
+    /// What was remediated last, for people.
+    pub history: String,
+}
+
+/// One Machine of a pool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct MachineFact {
+    /// Its name.
+    pub name: String,
+    /// Its instance.
+    pub provider_id: Option<String>,
+    /// Name of its Node.
+    pub node: Option<String>,
+    /// Condition `Ready`; `None` is missing or unknown.
+    pub ready: Option<bool>,
+    /// Condition `Available`.
+    pub available: Option<bool>,
+    /// Condition `UpToDate` as it should be now.
+    pub up_to_date: Option<bool>,
+    /// Its instance is made from an older model than a new one would be.
+    pub outdated: bool,
+    /// The version it runs, else the one it should.
+    pub version: Option<String>,
+    /// Whether it is being replaced because it is unhealthy.
+    pub remediation: Remediation,
+}
+
+/// Whether a Machine is being replaced because it is unhealthy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Remediation {
+    /// It is not.
+    #[default]
+    None,
+    /// It is unhealthy and others go first.
+    Waiting,
+    /// It is going.
+    Going,
 }
 
 /// What the last pass published.

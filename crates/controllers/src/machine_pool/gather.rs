@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     facts::{self, Facts, InfraFacts, Infrastructure, NodeRef, Nodes, Previous},
+    machines::{self, Surfaced},
     objects::{Cluster, MachinePool, Reference},
 };
 use crate::{
@@ -34,6 +35,8 @@ pub(crate) struct Gathered {
     pub infra: Option<Referenced>,
     /// The bootstrap config and its resource, when one is named and exists.
     pub config: Option<Referenced>,
+    /// What is to be done about its Machines, when it has any and they could be read.
+    pub machines: Option<Surfaced>,
     /// Objects of the workload cluster, when it can be reached.
     pub workload: Option<LiveObjects>,
     /// What decisions are made on.
@@ -92,13 +95,34 @@ pub(crate) async fn gather(
         Err(error) => (None, Infrastructure::Unreadable(error.to_string())),
     };
     let (config, bootstrap) = bootstrap(sources, &key.namespace, &pool).await;
-    let (workload, nodes) = nodes(sources, &cluster_key, &pool, &infrastructure).await;
+    let read = match &infrastructure {
+        Infrastructure::Unreadable(why) => Err(why.clone()),
+        Infrastructure::Known(_) | Infrastructure::Missing => {
+            let read = machines::read(sources.objects, &pool, infra.as_ref()).await;
+            read.map_err(|error| error.to_string())
+        }
+    };
+    let members: BTreeSet<String> = match &read {
+        Ok(Some(read)) => read.provider_ids().cloned().collect(),
+        Ok(None) | Err(_) => BTreeSet::new(),
+    };
+    let (workload, nodes) = nodes(sources, &cluster_key, &pool, &infrastructure, members).await;
+    let stays = pool.metadata.deletion_timestamp.is_none()
+        && matches!(&infrastructure, Infrastructure::Known(infra) if !infra.deleting);
+    let (surfaced, known) = match read {
+        Ok(Some(read)) => {
+            let (surfaced, known) = machines::decide(read, &pool, &live, &nodes, stays);
+            (Some(surfaced), Ok(Some(known)))
+        }
+        Ok(None) => (None, Ok(None)),
+        Err(why) => (None, Err(why)),
+    };
     let facts = facts(
         &pool,
         cluster.as_ref(),
-        bootstrap,
-        infrastructure,
+        (bootstrap, infrastructure),
         nodes,
+        machines::facts(known),
         sources.now,
     );
     Ok(Some(Gathered {
@@ -107,6 +131,7 @@ pub(crate) async fn gather(
         cluster,
         infra,
         config,
+        machines: surfaced,
         workload,
         facts,
     }))
@@ -228,8 +253,10 @@ async fn nodes(
     cluster: &ClusterKey,
     pool: &MachinePool,
     infrastructure: &Infrastructure,
+    members: BTreeSet<String>,
 ) -> (Option<LiveObjects>, Nodes) {
-    let mut ids: BTreeSet<String> = pool.spec.provider_id_list.iter().cloned().collect();
+    let mut ids = members;
+    ids.extend(pool.spec.provider_id_list.iter().cloned());
     if let Infrastructure::Known(infra) = infrastructure {
         ids.extend(infra.provider_ids.iter().cloned());
     }
@@ -276,9 +303,9 @@ async fn nodes(
 fn facts(
     pool: &MachinePool,
     cluster: Option<&Cluster>,
-    bootstrap: facts::Bootstrap,
-    infrastructure: Infrastructure,
+    (bootstrap, infrastructure): (facts::Bootstrap, Infrastructure),
     nodes: Nodes,
+    machines: facts::Machines,
     now: jiff::Timestamp,
 ) -> Facts {
     let annotations = &pool.metadata.annotations;
@@ -297,6 +324,7 @@ fn facts(
         bootstrap,
         infrastructure,
         nodes,
+        machines,
         previous: Previous {
             provider_ids: pool.spec.provider_id_list.clone(),
             phase: status.phase.clone(),

@@ -3,14 +3,18 @@
 //! Owns: the MachinePool's status, finalizer, cluster-name label and owner reference,
 //! `spec.providerIDList`, and `spec.template.spec.bootstrap.dataSecretName` where a bootstrap
 //! config is named; on the infrastructure object the controller owner reference and the
-//! cluster-name label; on Nodes of members the back-pointer annotations and the removal of the
-//! uninitialized taint; and the deletion of Nodes whose member is gone. It never writes
-//! `spec.replicas`.
+//! cluster-name label. Where the infrastructure object publishes a kind of its machines, it owns
+//! the Machines that stand for them, their condition `UpToDate`, and the replacement of those that
+//! health checks complain of; elsewhere, on Nodes of members the back-pointer annotations and the
+//! removal of the uninitialized taint. Nodes whose member is gone are deleted, unless a Machine
+//! does it. It never writes `spec.replicas`.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `gather` | reads → `facts` |
+//! | `machines` | Machines of the pool → what is to be done about them |
 //! | `status` | facts → counters, phase, conditions, Nodes to retire (pure) |
+//! | `surface` | writes to Machines |
 //! | `adopt` | owner references and labels |
 //! | `nodes` | writes to Nodes |
 //! | `teardown` | deletion |
@@ -21,10 +25,12 @@ mod adopt;
 mod conditions;
 mod facts;
 mod gather;
+mod machines;
 mod nodes;
 mod objects;
 mod publish;
 mod status;
+mod surface;
 mod teardown;
 #[cfg(test)]
 mod tests;
@@ -36,7 +42,7 @@ use remuda_plan::status::publication::Requeue;
 
 pub(crate) use self::watch::routes;
 use self::{
-    facts::{Infrastructure, Nodes},
+    facts::{Infrastructure, Machines, Nodes},
     gather::{Gathered, Sources, gather},
 };
 use crate::{
@@ -104,18 +110,28 @@ pub(crate) async fn reconcile(
         return Ok(Requeue::OnChange);
     }
     let verdict = status::decide(&gathered.facts);
+    let machines = surface::settle(&gathered, ctx).await;
     let nodes = nodes::settle(&gathered, &verdict).await;
     publish::spec(&gathered, &verdict, ctx).await?;
-    let failed = match (&gathered.facts.infrastructure, nodes) {
-        (Infrastructure::Unreadable(why), _) => Err(ApiError::Failed {
-            what: "read the infrastructure object".to_owned(),
-            why: why.clone(),
-        }),
-        (_, nodes) => nodes,
-    };
+    let failed = known(&gathered).and(machines).and(nodes);
     publish::status(&gathered, &verdict, failed.is_ok(), ctx).await?;
     failed?;
     Ok(Requeue::After(next_look(&gathered, &verdict)))
+}
+
+/// What could not be read is an error of the pass; what could be is worked on all the same.
+fn known(gathered: &Gathered) -> Result<(), ApiError> {
+    let failed = |what: &str, why: &String| {
+        Err(ApiError::Failed {
+            what: what.to_owned(),
+            why: why.clone(),
+        })
+    };
+    match (&gathered.facts.infrastructure, &gathered.facts.machines) {
+        (Infrastructure::Unreadable(why), _) => failed("read the infrastructure object", why),
+        (_, Machines::Unknown(why)) => failed("read the Machines", why),
+        _ => Ok(()),
+    }
 }
 
 async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<Requeue, ApiError> {
@@ -125,6 +141,8 @@ async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<
     }
     let verdict = status::decide(&gathered.facts);
     publish::status(gathered, &verdict, true, ctx).await?;
+    // Machines that are still there follow the pool: a person may shorten a drain that is stuck.
+    surface::settle(gathered, ctx).await?;
     let requeue = teardown::step(gathered, ctx).await?;
     if requeue == Requeue::OnChange {
         let metadata = &gathered.pool.metadata;

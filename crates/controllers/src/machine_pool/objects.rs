@@ -1,5 +1,7 @@
 //! The parts of a MachinePool and its Cluster that this controller reads, in their JSON shape.
 
+use std::collections::BTreeMap;
+
 use remuda_plan::pool::objects::Metadata;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +29,16 @@ pub(crate) struct Spec {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Template {
+    pub metadata: TemplateMetadata,
     pub spec: TemplateSpec,
+}
+
+/// `spec.template.metadata`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct TemplateMetadata {
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// `spec.template.spec`.

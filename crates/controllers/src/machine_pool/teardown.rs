@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use remuda_api::keys::finalizer;
-use remuda_plan::status::publication::Requeue;
+use remuda_plan::{machines::pool_machine::is_of_pool, status::publication::Requeue};
 use serde_json::json;
 
 use super::{
     gather::{Gathered, Referenced},
-    nodes,
+    machines, nodes,
 };
 use crate::{
     context::{Context, FIELD_MANAGER},
@@ -41,6 +41,9 @@ pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, 
     if waiting {
         return Ok(Requeue::After(WAITING));
     }
+    if machines_remain(gathered, ctx).await? {
+        return Ok(Requeue::After(WAITING));
+    }
     if !gathered.facts.cluster_deleting {
         let left = match &gathered.workload {
             Some(workload) => nodes::retire(workload, &gathered.facts.previous.node_refs).await,
@@ -59,6 +62,33 @@ pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, 
     }
     release(gathered, ctx).await?;
     Ok(Requeue::OnChange)
+}
+
+/// The provider deletes its Machines before it goes. One that it left behind has no instance any
+/// more, and goes now.
+async fn machines_remain(gathered: &Gathered, ctx: &Context) -> Result<bool, ApiError> {
+    let pool = &gathered.pool;
+    let machines = machines::list_machines(&ctx.objects, pool).await?;
+    let ours = machines
+        .values()
+        .map(|stored| &stored.view)
+        .filter(|machine| is_of_pool(machine, &pool.metadata));
+    let mut remain = false;
+    for machine in ours {
+        remain = true;
+        if !machine.is_deleting() {
+            let (metadata, resource) = (&machine.metadata, Kind::Machine.resource());
+            ctx.objects
+                .delete(
+                    &resource,
+                    Some(&pool.metadata.namespace),
+                    &metadata.name,
+                    Some(&metadata.uid),
+                )
+                .await?;
+        }
+    }
+    Ok(remain)
 }
 
 /// The time for deleting Nodes is over; 0 means that it never is.

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     conditions::ConditionType,
-    facts::{Bootstrap, Facts, InfraFacts, Infrastructure, NodeRef, Nodes, Previous},
+    facts::{Bootstrap, Facts, InfraFacts, Infrastructure, Machines, NodeRef, Nodes, Previous},
     status::{Verdict, decide},
 };
 use crate::workload::NodeFact;
@@ -62,6 +62,7 @@ fn settled(desired: i32, nodes: Vec<Arc<NodeFact>>) -> Facts {
             deleting: false,
         }),
         nodes: known(&nodes),
+        machines: Machines::Off,
         previous: Previous {
             provider_ids: ids,
             replicas: i32::try_from(nodes.len()).ok(),

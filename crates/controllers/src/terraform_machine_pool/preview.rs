@@ -301,6 +301,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
         kind: "MachinePool".to_owned(),
         name: metadata.name,
         uid: metadata.uid,
+        controller: Some(true),
     });
     if let Some(cluster) = owner.pointer("/spec/clusterName").and_then(Value::as_str) {
         pool.metadata

@@ -10,5 +10,9 @@
 //! The pool's pass alone writes to the group: it ends an instance once its object is being deleted,
 //! which happens only after the drain.
 
+pub mod applied;
 pub mod group;
 pub mod names;
+pub mod pool_machine;
+pub mod remediation;
+pub mod view;

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{
     findings::IdentityFinding,
-    objects::{
-        AllowedNamespaces, IdentityRef, InfraClusterObject, LabelSelector, PoolObject,
-        SelectorRequirement,
-    },
+    objects::{AllowedNamespaces, IdentityRef, InfraClusterObject, PoolObject},
     record::Record,
+    selector::selects,
     world::{CredentialSecret, Lookup, World},
 };
 use crate::driver::Driver;
@@ -232,29 +230,5 @@ fn allowed(
         Lookup::Found(labels) => Ok(selects(selector, labels)),
         Lookup::Missing => Ok(false),
         Lookup::Failed(why) => Err(why.clone()),
-    }
-}
-
-/// An unknown operator selects nothing: an invalid selector is a denial.
-fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
-    selector
-        .match_labels
-        .iter()
-        .all(|(key, value)| labels.get(key) == Some(value))
-        && selector
-            .match_expressions
-            .iter()
-            .all(|requirement| meets(requirement, labels))
-}
-
-fn meets(requirement: &SelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
-    let value = labels.get(&requirement.key);
-    let listed = || value.is_some_and(|value| requirement.values.contains(value));
-    match (requirement.operator.as_str(), requirement.values.is_empty()) {
-        ("In", false) => listed(),
-        ("NotIn", false) => !listed(),
-        ("Exists", true) => value.is_some(),
-        ("DoesNotExist", true) => value.is_none(),
-        _ => false,
     }
 }

@@ -79,6 +79,7 @@ pub mod record;
 pub mod render;
 pub mod schedule;
 pub mod secret;
+pub mod selector;
 pub mod steps;
 pub mod variables;
 pub mod world;

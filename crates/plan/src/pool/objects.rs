@@ -1,7 +1,7 @@
 //! The Kubernetes objects a pool reads, as plain data in the shape of their JSON.
 //!
 //! In: any object's JSON (`serde_json::from_value`); fields nobody decides on are ignored. These
-//! types know no client and have no behaviour. Secret values never pass through here.
+//! types know no client and decide nothing. Secret values never pass through here.
 
 use std::collections::BTreeMap;
 
@@ -51,6 +51,17 @@ pub struct OwnerReference {
     pub name: String,
     /// UID of the owner this reference means.
     pub uid: String,
+    /// The owner is the one that controls the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<bool>,
+}
+
+impl Metadata {
+    /// The owner that controls the object.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        let mut owners = self.owner_references.iter();
+        owners.find(|owner| owner.controller == Some(true))
+    }
 }
 
 /// A `TerraformMachinePool`.

@@ -67,6 +67,7 @@ fn an_owner_of_another_kind_is_not_the_owner() {
                 kind: kind.to_owned(),
                 name: "demo-pool-0".to_owned(),
                 uid: "x".to_owned(),
+                ..OwnerReference::default()
             }];
         });
         closed(world, False, Reason::WaitingForOwnerMachinePool);
