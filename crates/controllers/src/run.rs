@@ -262,7 +262,7 @@ fn health_checks(house: &mut House<'_>, ctx: &Arc<Context>) {
     });
     house.watch(kept);
     let (queue, woken) = mpsc::unbounded_channel();
-    let work = Arc::new(machine_health_check::Workplace::default());
+    let work = Arc::new(machine_health_check::Workplace::new(checks.clone()));
     house.routes(machine_health_check::routes(&queue, &checks));
     house.controller(Kind::MachineHealthCheck, checks, woken, Duration::ZERO, {
         let ctx = ctx.clone();

@@ -26,9 +26,13 @@ use std::{
     time::Duration,
 };
 
+use kube::{api::DynamicObject, runtime::reflector::Store};
 use remuda_api::keys::label;
-use remuda_plan::{machines::remediation::check::check, status::publication::Requeue};
-use serde_json::json;
+use remuda_plan::{
+    machines::{remediation::check::check, view::named},
+    status::publication::Requeue,
+};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::gather::{Gathered, gather};
@@ -46,13 +50,44 @@ const BETWEEN: Duration = Duration::from_secs(15);
 const NODE_PERIOD: Duration = Duration::from_mins(1);
 
 /// What this controller needs besides the context.
-#[derive(Debug, Default)]
 pub(crate) struct Workplace {
+    /// All checks, as far as they are kept.
+    checks: Store<DynamicObject>,
     /// When each check was made last.
     last: Mutex<HashMap<ObjectKey, Instant>>,
 }
 
 impl Workplace {
+    /// Knows no pass yet.
+    pub(crate) fn new(checks: Store<DynamicObject>) -> Self {
+        Self {
+            checks,
+            last: Mutex::default(),
+        }
+    }
+
+    /// Other checks of the same Machines, in words: the last writer would win.
+    fn overlap(&self, key: &ObjectKey, targets: &[String]) -> String {
+        let mut others: Vec<String> = Vec::new();
+        for check in self.checks.state() {
+            let other = ObjectKey::of(&check);
+            if other == *key || other.namespace != key.namespace {
+                continue;
+            }
+            let theirs = check.data.pointer("/status/targets");
+            let theirs = theirs.and_then(Value::as_array).into_iter().flatten();
+            let shared: Vec<&str> = theirs
+                .filter_map(Value::as_str)
+                .filter(|target| targets.iter().any(|own| own == target))
+                .collect();
+            if !shared.is_empty() {
+                others.push(format!("{} checks {}, too", other.name, named(shared)));
+            }
+        }
+        others.sort_unstable();
+        others.join("; ")
+    }
+
     /// How long a check has to wait; `None`: it is its turn, from now on.
     fn wait(&self, key: &ObjectKey) -> Option<Duration> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +138,9 @@ pub(crate) async fn reconcile(
     publish::events(&gathered, &report, ctx).await;
     let marked = publish::machines(&gathered, &report, ctx).await;
     let requested = external::settle(&gathered, &report, ctx).await;
-    publish::status(&gathered, &report, marked.is_ok() && requested.is_ok(), ctx).await?;
+    let complete = marked.is_ok() && requested.is_ok();
+    let overlap = work.overlap(key, &report.targets);
+    publish::status(&gathered, &report, &overlap, complete, ctx).await?;
     marked.and(requested)?;
     let recheck = report
         .recheck

@@ -106,6 +106,7 @@ async fn write_event(about: Regarding<'_>, reason: EventReason, note: &str, ctx:
 pub(super) async fn status(
     gathered: &Gathered,
     report: &Report,
+    overlap: &str,
     complete: bool,
     ctx: &Context,
 ) -> Result<(), ApiError> {
@@ -127,7 +128,7 @@ pub(super) async fn status(
             ConditionType::RemediationAllowed,
             "True",
             Reason::RemediationAllowed,
-            "",
+            overlap,
         ),
         Some(why) => wanted(
             ConditionType::RemediationAllowed,

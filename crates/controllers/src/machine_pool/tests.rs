@@ -6,7 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     conditions::ConditionType,
-    facts::{Bootstrap, Facts, InfraFacts, Infrastructure, Machines, NodeRef, Nodes, Previous},
+    facts::{
+        Bootstrap, Facts, InfraFacts, Infrastructure, MachineFact, Machines, NodeRef, Nodes,
+        PoolMachines, Previous, Remediation,
+    },
     status::{Verdict, decide},
 };
 use crate::workload::NodeFact;
@@ -316,6 +319,148 @@ fn the_infrastructure_condition_mirrors_ready() {
         "True"
     );
     assert_eq!(status(&verdict, ConditionType::Available).0, "True");
+}
+
+/// The Machines of a pool, all well.
+fn machines(numbers: &[usize]) -> PoolMachines {
+    let machine = |number: &usize| MachineFact {
+        name: format!("m{number}"),
+        provider_id: Some(id(*number)),
+        node: Some(format!("n{number}")),
+        ready: Some(true),
+        available: Some(true),
+        up_to_date: Some(true),
+        version: Some("v1.34.1".to_owned()),
+        ..MachineFact::default()
+    };
+    PoolMachines {
+        machines: numbers.iter().map(machine).collect(),
+        ..PoolMachines::default()
+    }
+}
+
+fn with_machines(desired: i32, nodes: Vec<Arc<NodeFact>>, pool: PoolMachines) -> Facts {
+    Facts {
+        machines: Machines::Known(pool),
+        ..settled(desired, nodes)
+    }
+}
+
+#[test]
+fn with_machines_the_counters_are_the_machines() {
+    let mut pool = machines(&[1, 2, 3]);
+    pool.machines[0].ready = Some(false);
+    pool.machines[0].available = Some(false);
+    pool.machines[1].up_to_date = Some(false);
+    pool.machines[2].version = Some("v1.35.0".to_owned());
+    let verdict = decide(&with_machines(3, three(), pool));
+    let counters = &verdict.counters;
+    assert_eq!(
+        (counters.ready, counters.available, counters.up_to_date),
+        (Some(2), Some(2), Some(2))
+    );
+    assert_eq!(
+        counters.versions,
+        [("v1.34.1".to_owned(), 2), ("v1.35.0".to_owned(), 1)]
+    );
+    assert_eq!(verdict.phase, "Running", "its Nodes are Ready");
+    assert_eq!(counters.node_refs.len(), 3);
+    assert!(
+        verdict.members.is_empty(),
+        "their Machines initialize the Nodes"
+    );
+}
+
+#[test]
+fn conditions_name_the_machines_they_speak_of() {
+    let message = |pool: PoolMachines, kind: ConditionType| {
+        let verdict = decide(&with_machines(3, three(), pool));
+        let finding = verdict
+            .conditions
+            .into_iter()
+            .find(|f| f.kind == kind)
+            .unwrap();
+        (finding.status, finding.message)
+    };
+    let all = || machines(&[1, 2, 3]);
+    assert_eq!(message(all(), ConditionType::MachinesReady).0, "True");
+    let mut two = all();
+    two.machines[0].ready = Some(false);
+    two.machines[2].ready = None;
+    assert_eq!(
+        message(two, ConditionType::MachinesReady),
+        (
+            "False",
+            "not ready: m1; not known to be ready: m3".to_owned()
+        )
+    );
+    let mut unknown = all();
+    unknown.machines[0].ready = None;
+    assert_eq!(message(unknown, ConditionType::MachinesReady).0, "Unknown");
+    let bare = PoolMachines { bare: 1, ..all() };
+    assert_eq!(message(bare, ConditionType::MachinesReady).0, "False");
+    let mut old = all();
+    old.machines[1].outdated = true;
+    old.machines[1].up_to_date = Some(false);
+    let (status, text) = message(old.clone(), ConditionType::RollingOut);
+    assert_eq!(status, "True");
+    assert!(text.ends_with(": m2"), "{text}");
+    assert_eq!(message(old, ConditionType::MachinesUpToDate).0, "False");
+    let none = PoolMachines::default();
+    assert_eq!(message(none, ConditionType::MachinesReady).0, "True");
+}
+
+#[test]
+fn remediation_shows_who_goes_and_who_waits_and_what_was() {
+    let mut pool = machines(&[1, 2, 3]);
+    pool.history = "replaced last: m0".to_owned();
+    let finding = |pool: &PoolMachines| {
+        let verdict = decide(&with_machines(3, three(), pool.clone()));
+        let kind = ConditionType::Remediating;
+        verdict
+            .conditions
+            .into_iter()
+            .find(|f| f.kind == kind)
+            .unwrap()
+    };
+    assert_eq!(finding(&pool).status, "False");
+    assert_eq!(finding(&pool).message, "replaced last: m0");
+    pool.machines[0].remediation = Remediation::Going;
+    pool.machines[1].remediation = Remediation::Waiting;
+    assert_eq!(finding(&pool).status, "True");
+    assert_eq!(
+        finding(&pool).message,
+        "being replaced: m1; waiting for their turn: m2"
+    );
+}
+
+#[test]
+fn the_node_of_a_machine_goes_with_the_machine_and_not_before() {
+    let left = |pool: PoolMachines| {
+        let mut facts = with_machines(2, vec![node(1, true), node(2, true)], pool);
+        infra(&mut facts).provider_ids = vec![id(1)];
+        decide(&facts)
+    };
+    let draining = left(machines(&[1, 2]));
+    assert!(draining.retired.is_empty());
+    assert_eq!(draining.counters.node_refs.len(), 2, "it stays in sight");
+    // The Machine is gone and left its Node behind.
+    let gone = left(machines(&[1]));
+    assert_eq!(gone.retired[0].name, "n2");
+    assert_eq!(gone.counters.node_refs.len(), 1);
+}
+
+#[test]
+fn machines_that_cannot_be_read_change_no_counter_and_retire_no_node() {
+    let mut facts = settled(3, three());
+    facts.machines = Machines::Unknown("away".to_owned());
+    facts.previous.ready = Some(2);
+    infra(&mut facts).provider_ids = vec![id(1)];
+    let verdict = decide(&facts);
+    assert_eq!(verdict.counters.ready, Some(2));
+    assert!(verdict.retired.is_empty());
+    let (status, reason) = status(&verdict, ConditionType::MachinesReady);
+    assert_eq!((status, reason.as_str()), ("Unknown", "ReadyUnknown"));
 }
 
 /// Proves: CAPI-14.

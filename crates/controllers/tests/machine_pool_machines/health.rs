@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use kube::core::ApiResource;
-use remuda_controllers::{
-    kinds::Kind,
-    objects::{ApiError, Objects},
-};
+use remuda_controllers::{kinds::Kind, objects::ApiError};
 use remuda_testkit::{Demo, NAMESPACE, World, condition, foreign_crd, foreign_resource, holds};
 use serde_json::{Value, json};
 
 use crate::herd::{
-    CLUSTER_NAME, GROUP, POOL_NAME, deleted, every, machines, name, provider_id, three,
+    CLUSTER_NAME, GROUP, POOL_NAME, deleted, every, herd, machines, name, provider_id, three,
 };
 
 const CHECK: &str = "demo-check";
@@ -50,6 +47,10 @@ async fn join(world: &World, number: usize) {
         .await;
     created.unwrap();
     say(world, number, "True").await;
+    let status = json!({ "nodeRef": { "name": node_name(number) } });
+    world
+        .patch_status(Kind::Machine, &name(number), status)
+        .await;
     world
         .object_becomes(Kind::Machine, &name(number), "it has its Node", |machine| {
             machine["status"]["nodeRef"]["name"] == node_name(number)
@@ -124,7 +125,7 @@ async fn a_check_that_would_never_give_a_node_time_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unhealthy_node_has_its_machine_replaced() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     for number in 1..=3 {
         join(&world, number).await;
     }
@@ -187,7 +188,7 @@ async fn an_unhealthy_node_has_its_machine_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn beyond_the_limit_machines_are_marked_and_left() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     for number in 1..=3 {
         join(&world, number).await;
     }
@@ -255,7 +256,7 @@ async fn request(world: &World, number: usize) -> Option<Value> {
 
 #[tokio::test(start_paused = true)]
 async fn a_template_makes_one_request_a_machine_until_it_is_well() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     for number in 1..=3 {
         join(&world, number).await;
     }

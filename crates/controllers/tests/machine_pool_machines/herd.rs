@@ -19,12 +19,16 @@ pub(crate) fn infra_machines() -> ApiResource {
     foreign_resource(GROUP, "v1beta1", "HerdMachine")
 }
 
+/// The DEMO objects on this provider.
+pub(crate) fn herd() -> Demo {
+    Demo::default()
+        .on_foreign(GROUP, "HerdPool")
+        .without("TerraformMachinePool", POOL)
+}
+
 /// A world with a provider of pool Machines, its pool provisioned, and no Machine yet.
 pub(crate) async fn world(demo: Demo) -> World {
     let world = World::new().await;
-    let demo = demo
-        .on_foreign(GROUP, "HerdPool")
-        .without("TerraformMachinePool", POOL);
     world.apply(&demo).await;
     let labels = json!({ "cluster.x-k8s.io/v1beta2": "v1beta1" });
     for kind in ["HerdPool", "HerdMachine"] {

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
-use remuda_testkit::{Demo, NAMESPACE, POOL, World, condition, holds};
+use remuda_testkit::{NAMESPACE, POOL, World, condition, holds};
 use serde_json::{Value, json};
 
 use crate::herd::{
-    CLUSTER_NAME, GROUP, POOL_NAME, deleted, every, infra_machines, infra_pools, machines,
+    CLUSTER_NAME, GROUP, POOL_NAME, deleted, every, herd, infra_machines, infra_pools, machines,
     machines_are, name, publish_kind, show, three, world,
 };
 
 /// Proves: CAPI-37.
 #[tokio::test(start_paused = true)]
 async fn without_a_published_kind_no_machine_is_made() {
-    let world = world(Demo::default()).await;
+    let world = world(herd()).await;
     for number in 1..=3 {
         show(&world, POOL, number).await;
     }
@@ -34,7 +34,7 @@ async fn without_a_published_kind_no_machine_is_made() {
 
 #[tokio::test(start_paused = true)]
 async fn every_member_has_a_machine_that_the_pool_controls() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     let pool = world.get(Kind::MachinePool, POOL).await.unwrap();
     for (number, (name, machine)) in (1..).zip(machines(&world).await) {
         assert_eq!(name, format!("{POOL}-{number}"));
@@ -64,7 +64,7 @@ async fn every_member_has_a_machine_that_the_pool_controls() {
 #[tokio::test(start_paused = true)]
 async fn a_long_pool_name_is_hashed_in_labels_and_found_again() {
     let long = "p".repeat(80);
-    let world = world(Demo::default().edit("MachinePool", POOL, |pool| {
+    let world = world(herd().edit("MachinePool", POOL, |pool| {
         pool["metadata"]["name"] = json!(long);
     }))
     .await;
@@ -104,7 +104,7 @@ async fn a_long_pool_name_is_hashed_in_labels_and_found_again() {
 /// Proves: CAPI-39.
 #[tokio::test(start_paused = true)]
 async fn labels_come_and_go_with_the_template_and_a_persons_stay() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     let label = |value: Value| json!({ "spec": { "template": { "metadata": { "labels": { "tier": value } } } } });
     world
         .patch(Kind::MachinePool, POOL, label(json!("web")))
@@ -133,7 +133,7 @@ async fn labels_come_and_go_with_the_template_and_a_persons_stay() {
 /// Proves: CAPI-40.
 #[tokio::test(start_paused = true)]
 async fn timeouts_gates_and_taints_reach_the_machines_in_place() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     let before = machines(&world).await;
     let template = json!({
         "deletion": { "nodeDrainTimeoutSeconds": 77 },
@@ -161,7 +161,7 @@ async fn timeouts_gates_and_taints_reach_the_machines_in_place() {
 /// Proves: CAPI-41.
 #[tokio::test(start_paused = true)]
 async fn a_machine_of_somebody_else_is_left_and_reported() {
-    let world = world(Demo::default()).await;
+    let world = world(herd()).await;
     let spec = json!({
         "clusterName": "demo",
         "bootstrap": { "dataSecretName": "theirs" },
@@ -231,7 +231,7 @@ async fn mark_unhealthy(world: &World, machine: &str) {
 /// Proves: CAPI-54.
 #[tokio::test(start_paused = true)]
 async fn unhealthy_machines_are_deleted_one_at_a_time() {
-    let world = three(Demo::default()).await;
+    let world = three(herd()).await;
     // Something keeps Machines for as long as the test wants.
     for number in 1..=3 {
         let machine = world.get(Kind::Machine, &name(number)).await.unwrap();

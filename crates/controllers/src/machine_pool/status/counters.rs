@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::facts::{Facts, MachineFact, Machines, NodeRef, PoolMachines};
+use super::{
+    super::facts::{Facts, MachineFact, Machines, NodeRef, Nodes, PoolMachines},
+    is_a_machines,
+};
 use crate::workload::NodeFact;
 
 /// Counters and references as they should read now.
@@ -89,7 +92,7 @@ fn of_nodes(
     let up_to_date = members
         .iter()
         .filter(|node| runs(node, facts.version.as_deref()));
-    let matched: Vec<NodeRef> = members
+    let mut matched: Vec<NodeRef> = members
         .iter()
         .map(|node| NodeRef {
             name: node.name.clone(),
@@ -100,6 +103,7 @@ fn of_nodes(
     let node_refs = if matched.is_empty() && !current.is_empty() {
         facts.previous.node_refs.clone()
     } else {
+        matched.extend(leaving(facts, current));
         matched
     };
     let ready = number(members.iter().filter(|node| node.ready).count());
@@ -113,6 +117,26 @@ fn of_nodes(
         versions: tally(versions),
     };
     (counted, recheck)
+}
+
+/// Nodes of members that left, while their Machines still see to them. Should a Machine go without
+/// its Node, the Node is retired like one that never had a Machine.
+fn leaving<'a>(facts: &'a Facts, current: &'a [String]) -> impl Iterator<Item = NodeRef> + 'a {
+    let references = facts.previous.node_refs.iter();
+    references.filter_map(move |reference| {
+        let Nodes::Known { by_name, .. } = &facts.nodes else {
+            return None;
+        };
+        let node = by_name.get(&reference.name)?.as_ref()?;
+        let left = node
+            .provider_id
+            .as_ref()
+            .is_some_and(|id| !current.contains(id));
+        (left && is_a_machines(facts, node)).then(|| NodeRef {
+            name: node.name.clone(),
+            uid: node.uid.clone(),
+        })
+    })
 }
 
 /// The same with what the Machines say in place of what Nodes say.
