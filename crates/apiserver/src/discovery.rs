@@ -165,6 +165,11 @@ fn parts(served: &Served) -> Vec<Part> {
         });
     }
     if kind.behaviour == Behaviour::Pod {
+        parts.push(Part {
+            name: "binding",
+            kind: (String::new(), "v1".to_owned(), "Binding".to_owned()),
+            verbs: &["create"],
+        });
         let kind = ("policy".to_owned(), "v1".to_owned(), "Eviction".to_owned());
         parts.push(Part {
             name: "eviction",

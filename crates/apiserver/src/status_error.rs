@@ -94,7 +94,7 @@ impl Cause {
         self
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         if self.field.is_empty() {
             return self.message.clone();
         }

@@ -65,7 +65,10 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, caller: &Caller) {
             }
         }
         Behaviour::PodDisruptionBudget => drop_field(object, "status"),
-        Behaviour::Plain => begin_status(kind, object),
+        Behaviour::Plain => {
+            begin_status(kind, object);
+            complete_replicas(kind, object);
+        }
         Behaviour::WebhookConfiguration => admission::complete(kind, object),
         Behaviour::Custom
         | Behaviour::ConfigMap
@@ -103,6 +106,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             default_text(object, "type", &kind);
         }
         Behaviour::Pod => pod::prepare(object),
+        Behaviour::Plain => complete_replicas(kind, object),
         Behaviour::CustomResourceDefinition => Definition::default(object),
         Behaviour::WebhookConfiguration => admission::complete(kind, object),
         Behaviour::CertificateSigningRequest => {
@@ -288,6 +292,14 @@ fn begin_status(kind: &Kind, object: &mut Value) {
     };
     if object.get("status").is_none() {
         object["status"] = status;
+    }
+}
+
+/// Who wants pods and does not say how many wants one.
+fn complete_replicas(kind: &Kind, object: &mut Value) {
+    if matches!(kind.kind.as_str(), "Deployment" | "ReplicaSet") {
+        let replicas = child_mut(object, "spec").entry("replicas");
+        replicas.or_insert_with(|| 1.into());
     }
 }
 

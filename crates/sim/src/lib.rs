@@ -14,6 +14,7 @@ pub mod azure;
 mod capacity;
 mod clock;
 mod cloud;
+pub mod cluster;
 mod control;
 mod events;
 mod faults;

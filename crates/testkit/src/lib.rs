@@ -7,6 +7,7 @@
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
 //! | `moved` | the same clouds under another management cluster |
+//! | `workload` | plain requests to the workload cluster |
 //! | `expect` | expectations in words |
 //!
 //! Use it under `#[tokio::test(start_paused = true)]`: time then moves only when nothing else can.
@@ -21,6 +22,7 @@ mod expect;
 mod foreign;
 mod moved;
 mod tripwire;
+mod workload;
 mod world;
 
 pub use self::{
@@ -28,5 +30,6 @@ pub use self::{
     expect::{condition, holds},
     foreign::{foreign_crd, foreign_resource},
     tripwire::Tripwire,
+    workload::Answer,
     world::{Builder, Mark, World},
 };

@@ -40,6 +40,11 @@ impl World {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        let rest = self
+            .rest_of_cluster
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let target = Self {
             objects: LiveObjects::new(Client::new(server.management().router(), "default")),
             server,
@@ -47,6 +52,7 @@ impl World {
             workload_server: self.workload_server.clone(),
             clock: self.clock,
             nodes: Mutex::new(nodes),
+            rest_of_cluster: Mutex::new(rest),
             running: Mutex::default(),
             builder: self.builder.clone(),
         };

@@ -47,6 +47,7 @@ pub struct Builder {
     installation: String,
     watch_filter: String,
     full_speed: bool,
+    whole_cluster: bool,
     options: Options,
 }
 
@@ -58,6 +59,7 @@ impl Default for Builder {
             installation: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427".to_owned(),
             watch_filter: String::new(),
             full_speed: false,
+            whole_cluster: false,
             options: Options::default(),
         }
     }
@@ -99,6 +101,15 @@ impl Builder {
         self
     }
 
+    /// The workload cluster has a scheduler and Kubernetes' own controllers: Deployments and
+    /// DaemonSets get their pods, nodes in trouble their taints. Without it only kubelets live
+    /// there, and pods are what a test makes them.
+    #[must_use]
+    pub fn whole_cluster(mut self) -> Self {
+        self.whole_cluster = true;
+        self
+    }
+
     /// What runs.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
@@ -124,6 +135,7 @@ impl Builder {
             clock: RuntimeClock::starting_at(start),
             objects: LiveObjects::new(client),
             nodes: Mutex::default(),
+            rest_of_cluster: Mutex::default(),
             running: Mutex::default(),
             workload_server: server.clone(),
             server,
@@ -132,6 +144,9 @@ impl Builder {
         };
         world.install().await;
         world.run_nodes();
+        if world.builder.whole_cluster {
+            world.run_rest_of_cluster();
+        }
         world
     }
 }
@@ -155,6 +170,7 @@ pub struct World {
     pub(crate) workload_server: ApiServer,
     pub(crate) clock: RuntimeClock,
     pub(crate) nodes: Mutex<Option<AbortOnDropHandle<()>>>,
+    pub(crate) rest_of_cluster: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) running: Mutex<Option<Running>>,
     pub(crate) builder: Builder,
 }
@@ -228,6 +244,24 @@ impl World {
         let task = self.aws.run_nodes(Arc::new(OneCluster(router)));
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         *nodes = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// The workload cluster `team-a/demo` gets its scheduler and its controllers.
+    fn run_rest_of_cluster(&self) {
+        let name = format!("{NAMESPACE}/demo");
+        let router = self.workload_server.instance(&name).router();
+        let task = tokio::spawn(remuda_sim::cluster::run(router));
+        let mut rest = self
+            .rest_of_cluster
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *rest = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// A client of the workload cluster `team-a/demo`, with every right.
+    pub fn workload_client(&self) -> Client {
+        let name = format!("{NAMESPACE}/demo");
+        Client::new(self.workload_server.instance(&name).router(), "default")
     }
 
     /// Instances that boot from now on never become Nodes.

@@ -149,7 +149,7 @@ fn check_shape(served: &Served, target: &Target) -> Outcome<()> {
         "" => true,
         "status" => served.version().status,
         "scale" => served.version().scale.is_some(),
-        "eviction" => kind.behaviour == Behaviour::Pod,
+        "binding" | "eviction" => kind.behaviour == Behaviour::Pod,
         "token" => kind.behaviour == Behaviour::ServiceAccount,
         "finalize" => kind.behaviour == Behaviour::Namespace,
         "approval" => kind.behaviour == Behaviour::CertificateSigningRequest,

@@ -1,4 +1,4 @@
-//! Delete one object or a collection: finalizers, propagation, preconditions; and eviction.
+//! Delete one object or a collection: finalizers, propagation, preconditions, time to stop.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, ListMeta};
 use super::call::Call;
+use super::grace;
 use super::list::Filter;
 use super::write::{Told, Writing, is_gone};
 use crate::clock::stamp;
@@ -36,7 +37,7 @@ pub(crate) enum Propagation {
 }
 
 impl Propagation {
-    fn of(options: &Options) -> Outcome<Option<Self>> {
+    pub(super) fn of(options: &Options) -> Outcome<Option<Self>> {
         match (
             options.propagation_policy.as_str(),
             options.orphan_dependents,
@@ -60,20 +61,48 @@ impl Propagation {
     }
 }
 
+/// What a delete asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) preconditions: Preconditions,
+    /// Seconds that a pod gets to stop; `None`: as many as it asks for itself.
+    pub(crate) grace: Option<i64>,
+}
+
+impl Order {
+    pub(super) fn of(options: &Options, preconditions: Preconditions) -> Outcome<Self> {
+        Ok(Self {
+            propagation: Propagation::of(options)?,
+            preconditions,
+            grace: options.grace_period_seconds,
+        })
+    }
+
+    /// A delete of the server's own loops.
+    pub(crate) fn own(propagation: Propagation) -> Self {
+        Self {
+            propagation: Some(propagation),
+            ..Self::default()
+        }
+    }
+}
+
 /// Deletes the named object.
 pub(crate) async fn delete(call: &Call) -> Outcome<Response<Body>> {
     let (options, preconditions) = read_options(call, &call.body, &call.media_type)?;
-    let propagation = Propagation::of(&options)?;
+    let told = options.as_told_of_delete(&preconditions);
+    let order = Order::of(&options, preconditions)?;
     let warn = |text| call.warn(text);
     let writing = Writing {
         dry_run: options.dry_run,
         told: Some(Told {
-            options: options.as_told_of_delete(&preconditions),
+            options: told,
             of_collection: false,
         }),
         ..Writing::of(call, &warn)
     };
-    match begin(&writing, &call.key(), propagation, &preconditions).await? {
+    match begin(&writing, &call.key(), &order).await? {
         Deleted::Gone(record) if !call.served.kind.returns_deleted_object() => {
             Ok(answer::deleted(call, &record))
         }
@@ -123,29 +152,24 @@ fn check_options(body: &Value) -> Outcome<()> {
 /// What a delete has done.
 pub(crate) enum Deleted {
     Gone(Arc<Record>),
-    /// Finalizers hold the object.
+    /// Finalizers hold the object, or a pod's node does.
     Waiting(Arc<Record>),
 }
 
-/// Removes the object, or marks it as being deleted when finalizers hold it.
-pub(crate) async fn begin(
-    writing: &Writing<'_>,
-    key: &Key,
-    propagation: Option<Propagation>,
-    preconditions: &Preconditions,
-) -> Outcome<Deleted> {
+/// Removes the object, or marks it as being deleted when finalizers or its node hold it.
+pub(crate) async fn begin(writing: &Writing<'_>, key: &Key, order: &Order) -> Outcome<Deleted> {
     let kind = &writing.served.kind;
     loop {
         let live = writing.instance.latest(key);
         let live = live.ok_or_else(|| Failure::not_found(kind, &key.name))?;
         let old = live.value();
-        check_preconditions(writing, key, &old, preconditions)?;
+        check_preconditions(writing, key, &old, &order.preconditions)?;
         let (instance, served) = (writing.instance, &writing.served);
         let shown = conversion::record(instance, served, live.clone()).await?;
         writing
             .admit_delete(&conversion::value(&shown, served))
             .await?;
-        let new = marked(writing, &old, propagation);
+        let new = marked(writing, &old, order);
         let outcome = if is_gone(kind.behaviour, &new) {
             let removed = writing.remove(key, live.revision).await?;
             // Who gets the object as an answer sees that it was told to go.
@@ -184,7 +208,7 @@ pub(crate) async fn begin(
     }
 }
 
-fn check_preconditions(
+pub(super) fn check_preconditions(
     writing: &Writing<'_>,
     key: &Key,
     old: &Value,
@@ -225,14 +249,21 @@ fn check_preconditions(
 }
 
 /// The object with its deletion under way.
-fn marked(writing: &Writing<'_>, old: &Value, propagation: Option<Propagation>) -> Value {
+fn marked(writing: &Writing<'_>, old: &Value, order: &Order) -> Value {
     let behaviour = writing.served.kind.behaviour;
     let mut new = old.clone();
+    if grace::is_stopping(behaviour, old) {
+        grace::shorten(&mut new, order.grace);
+        // Too late for another word on finalizers.
+        if new == *old {
+            return new;
+        }
+    }
     let mut finalizers: Vec<String> = object::finalizers(old)
         .into_iter()
         .map(str::to_owned)
         .collect();
-    if let Some(propagation) = propagation {
+    if let Some(propagation) = order.propagation {
         finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
         match propagation {
             Propagation::Background => {}
@@ -248,12 +279,9 @@ fn marked(writing: &Writing<'_>, old: &Value, propagation: Option<Propagation>) 
     }
     object::set_finalizers(&mut new, &finalizers);
     if !object::is_deleting(old) {
+        let seconds = grace::seconds(behaviour, old, order.grace);
+        grace::mark(&mut new, writing.instance.now(), seconds);
         let meta = meta_mut(&mut new);
-        meta.insert(
-            "deletionTimestamp".into(),
-            stamp(writing.instance.now()).into(),
-        );
-        meta.insert("deletionGracePeriodSeconds".into(), 0.into());
         if let Some(generation) = meta.get("generation").and_then(Value::as_i64) {
             meta.insert("generation".into(), (generation + 1).into());
         }
@@ -279,7 +307,7 @@ fn marked(writing: &Writing<'_>, old: &Value, propagation: Option<Propagation>) 
 /// Deletes every object of the collection that the selectors accept.
 pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
     let (options, _) = read_options(call, &call.body, &call.media_type)?;
-    let propagation = Propagation::of(&options)?;
+    let order = Order::of(&options, Preconditions::default())?;
     let filter = Filter::of(call)?;
     let shelf = &call.served.kind.shelf;
     let snapshot = call
@@ -307,7 +335,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
             namespace: namespace.clone(),
             name: name.clone(),
         };
-        match begin(&writing, &key, propagation, &Preconditions::default()).await {
+        match begin(&writing, &key, &order).await {
             Ok(_) => items.push(record.clone()),
             // Someone else was faster: gone is gone.
             Err(failure) if failure.code == 404 => {}
@@ -320,50 +348,4 @@ pub(crate) async fn delete_collection(call: &Call) -> Outcome<Response<Body>> {
         remaining: None,
     };
     Ok(answer::list(call, &meta, &items))
-}
-
-/// Evicts a pod: a delete that disruption budgets can refuse.
-pub(crate) async fn evict(call: &Call) -> Outcome<Response<Body>> {
-    let eviction = admitted(call, body::object(&call.media_type, &call.body)?).await?;
-    let pod = conversion::value(&*call.current()?, &call.served);
-    let mut options = call.options.clone();
-    let body = eviction
-        .get("deleteOptions")
-        .cloned()
-        .unwrap_or_else(|| json!({}));
-    let preconditions = options.merge_delete_body(&body)?;
-    let finished = matches!(
-        object::text(&pod, &["status", "phase"]),
-        "Succeeded" | "Failed" | "Pending"
-    );
-    if !finished && !object::is_deleting(&pod) {
-        crate::disruption::check(&call.instance, &pod)?;
-    }
-    let propagation = Propagation::of(&options)?;
-    let warn = |text| call.warn(text);
-    let writing = Writing {
-        dry_run: options.dry_run,
-        // The eviction was admitted; the delete behind it is no request of its own.
-        told: None,
-        ..Writing::of(call, &warn)
-    };
-    begin(&writing, &call.key(), propagation, &preconditions).await?;
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
-    Ok(answer::value(201, &status, call.wish))
-}
-
-/// The eviction as webhooks leave it.
-async fn admitted(call: &Call, mut eviction: Value) -> Outcome<Value> {
-    let namespace = call.target.namespace.as_deref().unwrap_or_default();
-    for (field, value) in [("apiVersion", "policy/v1"), ("kind", "Eviction")] {
-        if object::text(&eviction, &[field]).is_empty() {
-            eviction[field] = value.into();
-        }
-    }
-    let meta = meta_mut(&mut eviction);
-    meta.entry("name").or_insert_with(|| call.name().into());
-    meta.entry("namespace").or_insert_with(|| namespace.into());
-    let warn = |text| call.warn(text);
-    let writing = Writing::of(call, &warn);
-    writing.admit_unstored(namespace, eviction).await
 }

@@ -3,10 +3,13 @@
 //! In: a request and the instance it is for. Out: always an answer; a refusal is a `Status`.
 
 mod answer;
+mod bind;
 mod call;
 mod create;
 mod delete;
+mod evict;
 mod get;
+pub(crate) mod grace;
 mod list;
 mod patch;
 mod pieces;
@@ -18,7 +21,7 @@ mod watch;
 mod write;
 
 pub(crate) use delete::{
-    CRD_CLEANUP, Deleted, FOREGROUND, ORPHAN, Propagation, begin as delete_begin,
+    CRD_CLEANUP, Deleted, FOREGROUND, ORPHAN, Order, Propagation, begin as delete_begin,
 };
 pub(crate) use reviews::REVIEWS;
 pub(crate) use write::Writing;
@@ -230,7 +233,8 @@ async fn perform(verb: Verb, call: &Call) -> Outcome<Response<Body>> {
         (Verb::Create, "") if call.target.name.is_none() || call.served.kind.is_custom() => {
             create::create(call).await
         }
-        (Verb::Create, "eviction") => delete::evict(call).await,
+        (Verb::Create, "binding") => bind::bind(call).await,
+        (Verb::Create, "eviction") => evict::evict(call).await,
         (Verb::Create, "token") => token_request::create(call),
         (Verb::Update, "scale") => scale::update(call).await,
         (Verb::Patch, "scale") => scale::patch(call).await,

@@ -7,11 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::access::tokens::service_account::{Reference, SHELF as ACCOUNTS, issue_for_secret};
-use crate::handlers::{Propagation, Writing, delete_begin};
+use crate::handlers::{Order, Propagation, Writing, delete_begin};
 use crate::instance::Instance;
 use crate::object::{self, child_mut, meta_mut, secret_text, text};
 use crate::registry::NAMESPACE_SHELF;
-use crate::request::options::Preconditions;
 use crate::store::{Change, Event, Key};
 use crate::strategy::{ACCOUNT_NAME, TOKEN_TYPE};
 
@@ -91,8 +90,8 @@ async fn remove(instance: &Instance, key: &Key) {
         return;
     };
     let writing = Writing::own(instance, served, "");
-    let policy = Some(Propagation::Background);
-    let outcome = delete_begin(&writing, key, policy, &Preconditions::default()).await;
+    let order = Order::own(Propagation::Background);
+    let outcome = delete_begin(&writing, key, &order).await;
     if let Err(failure) = outcome.map_err(|failure| failure.message) {
         tracing::debug!(error = %failure, "a token without its account stays");
     }

@@ -1,10 +1,9 @@
 //! The end of a definition: its objects go first. And names that become free for another one.
 
-use crate::handlers::{CRD_CLEANUP, Propagation, Writing, delete_begin};
+use crate::handlers::{CRD_CLEANUP, Order, Propagation, Writing, delete_begin};
 use crate::instance::Instance;
 use crate::object::{self, at, text};
 use crate::registry::CRD_SHELF;
-use crate::request::options::Preconditions;
 use crate::store::{Change, Event, Key};
 
 /// Looks at a change: a definition that begins to end, or an object that has gone from one.
@@ -100,8 +99,8 @@ pub(super) async fn settle(instance: &Instance, name: &str) -> bool {
             told: None,
             ..Writing::own(instance, served.clone(), "")
         };
-        let policy = Some(Propagation::Background);
-        let outcome = delete_begin(&writing, &key, policy, &Preconditions::default()).await;
+        let order = Order::own(Propagation::Background);
+        let outcome = delete_begin(&writing, &key, &order).await;
         if let Err(failure) = outcome.map_err(|failure| failure.message) {
             refused = true;
             tracing::debug!(error = %failure, "an object of an ending definition stays");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::handlers::{Deleted, FOREGROUND, ORPHAN, Propagation, Writing, delete_begin};
+use crate::handlers::{Deleted, FOREGROUND, ORPHAN, Order, Propagation, Writing, delete_begin};
 use crate::instance::Instance;
 use crate::object::{self, Owner};
 use crate::request::options::Preconditions;
@@ -181,11 +181,14 @@ impl Collector {
         } else {
             Propagation::Foreground
         };
-        let preconditions = Preconditions {
-            uid: Some(object::uid(live).to_owned()),
-            resource_version: None,
+        let order = Order {
+            preconditions: Preconditions {
+                uid: Some(object::uid(live).to_owned()),
+                resource_version: None,
+            },
+            ..Order::own(policy)
         };
-        let outcome = delete_begin(&writing, key, Some(policy), &preconditions).await;
+        let outcome = delete_begin(&writing, key, &order).await;
         ignore_gone(outcome.map(|_: Deleted| ()))
     }
 

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use crate::handlers::{Propagation, Writing, delete_begin};
+use crate::handlers::{Order, Propagation, Writing, delete_begin};
 use crate::instance::Instance;
 use crate::object::{self, at, child_mut};
 use crate::registry::NAMESPACE_SHELF;
-use crate::request::options::Preconditions;
 use crate::store::{Change, Event, Key};
 
 /// Looks at a change: a namespace that begins to end, or content that has gone from one.
@@ -58,8 +57,8 @@ pub(super) async fn settle(instance: &Instance, name: &str) -> bool {
                 name,
             };
             let writing = Writing::own(instance, served.clone(), "");
-            let policy = Some(Propagation::Background);
-            let outcome = delete_begin(&writing, &key, policy, &Preconditions::default()).await;
+            let order = Order::own(Propagation::Background);
+            let outcome = delete_begin(&writing, &key, &order).await;
             if let Err(failure) = outcome.map_err(|failure| failure.message) {
                 refused = true;
                 tracing::debug!(error = %failure, "an object of an ending namespace stays");

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::kind::{Behaviour, Kind, Version};
+use super::kind::{Behaviour, Kind, ScalePaths, Version};
 use crate::schema::builtin;
 use crate::table::builtin_columns;
 
@@ -16,6 +16,8 @@ struct Row {
     categories: &'static [&'static str],
     namespaced: bool,
     status: bool,
+    /// Whether `spec.replicas` is served as a scale.
+    scale: bool,
     behaviour: Behaviour,
     selectable: &'static [&'static str],
 }
@@ -29,6 +31,7 @@ const PLAIN: Row = Row {
     categories: &[],
     namespaced: true,
     status: false,
+    scale: false,
     behaviour: Behaviour::Plain,
     selectable: &[],
 };
@@ -195,6 +198,27 @@ const ROWS: &[Row] = &[
         status: true,
         ..PLAIN
     },
+    // Stored: what keeps their pods is outside, as in Kubernetes.
+    Row {
+        group: "apps",
+        kind: "Deployment",
+        plural: "deployments",
+        short_names: &["deploy"],
+        categories: &["all"],
+        status: true,
+        scale: true,
+        ..PLAIN
+    },
+    Row {
+        group: "apps",
+        kind: "ReplicaSet",
+        plural: "replicasets",
+        short_names: &["rs"],
+        categories: &["all"],
+        status: true,
+        scale: true,
+        ..PLAIN
+    },
     Row {
         group: "certificates.k8s.io",
         kind: "CertificateSigningRequest",
@@ -299,7 +323,11 @@ fn kind(row: &Row) -> Kind {
             since: 0,
             published: None,
             status: row.status,
-            scale: None,
+            scale: row.scale.then(|| ScalePaths {
+                replicas: texts(&["spec", "replicas"]),
+                status_replicas: texts(&["status", "replicas"]),
+                selector: None,
+            }),
             columns: builtin_columns(row.group, row.kind).into(),
             selectable: texts(row.selectable),
         }],

@@ -117,7 +117,7 @@ impl Served {
 impl Kind {
     /// Whether the kind has a controller-visible desired state whose changes are counted.
     pub(crate) fn counts_generations(&self) -> bool {
-        let is_counted = self.behaviour == Behaviour::Plain && self.kind == "DaemonSet";
+        let is_counted = self.behaviour == Behaviour::Plain && self.group == "apps";
         is_counted
             || matches!(
                 self.behaviour,

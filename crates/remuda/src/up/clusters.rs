@@ -1,7 +1,8 @@
 //! Workload clusters of `remuda up`: every TerraformCluster that publishes exports gets a workload
 //! API in this process, and its Cluster the kubeconfig Secret that Cluster API expects.
 //!
-//! Real clusters have control planes; here nobody builds one, so this stands in for it.
+//! Real clusters have control planes; here nobody builds one, so this stands in for it: with the
+//! simulated scheduler and controllers of `remuda_sim::cluster` beside each API.
 
 use std::{
     collections::HashMap,
@@ -91,7 +92,9 @@ impl Clusters {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         let mut routers = self.routers.lock().unwrap_or_else(PoisonError::into_inner);
-        routers.insert(id, instance.router());
+        if routers.insert(id, instance.router()).is_none() {
+            tokio::spawn(remuda_sim::cluster::run(instance.router()));
+        }
     }
 }
 

@@ -15,6 +15,12 @@ pub(crate) const NAMESPACE: &str = "team-a";
 /// The demo's pools: one on AWS, one on Azure.
 pub(crate) const POOLS: [&str; 2] = ["demo-pool-0", "demo-azure-pool-0"];
 
+/// The demo's clusters, one a pool.
+pub(super) const CLUSTERS: [&str; 2] = ["demo", "demo-azure"];
+
+/// What runs in each workload cluster.
+const WORKLOAD: &str = include_str!("../../../../examples/demo/workload/10-shop.yaml");
+
 /// The manifests, in the order they are applied. The pools' own are the examples of captf's
 /// documentation; the one for AWS is unchanged.
 const MANIFESTS: [&str; 8] = [
@@ -50,6 +56,15 @@ pub(crate) async fn apply(client: &Client) -> Result<bool> {
     }
     install::manifests(client, NAMESPACE, &manifests).await?;
     Ok(true)
+}
+
+/// Applies what runs on the demo's nodes to a workload cluster.
+pub(crate) async fn apply_workload(client: &Client) -> Result<()> {
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(WORKLOAD).context("reading the demo's workload")?;
+    install::manifests(client, "default", &documents)
+        .await
+        .context("giving the demo's cluster something to run")
 }
 
 /// How a pool of the demo stands.

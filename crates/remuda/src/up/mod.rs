@@ -45,6 +45,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Everything that runs.
 pub(crate) struct Up {
+    server: ApiServer,
     client: Client,
     serving: Arc<Serving>,
     /// Where the simulated AWS answers.
@@ -114,6 +115,7 @@ impl Up {
         }
         .write(dir)?;
         Ok(Self {
+            server,
             client,
             serving,
             aws_endpoint: format!("http://{aws_address}"),
@@ -126,7 +128,15 @@ impl Up {
 
     /// Applies the demo where it is not there yet; returns whether it did.
     pub(crate) async fn apply_demo(&self) -> Result<bool> {
-        demo::apply(&self.client).await
+        if !demo::apply(&self.client).await? {
+            return Ok(false);
+        }
+        for cluster in demo::CLUSTERS {
+            let name = format!("{}/{cluster}", demo::NAMESPACE);
+            let workload = Client::new(self.server.instance(&name).router(), "default");
+            demo::apply_workload(&workload).await?;
+        }
+        Ok(true)
     }
 
     /// Waits until a pool of the demo is Ready; returns its nodes.

@@ -61,11 +61,20 @@ impl<H: Hosts> Nodes<H> {
             match self.join(machine, registered).await {
                 Ok(()) => {
                     self.host.report(&machine.id, None);
+                    self.has_joined(machine, registered);
                     return self.heartbeat(machine, registered).await;
                 }
                 Err(why) => self.host.report(&machine.id, Some(why)),
             }
             self.host.clock().sleep(PAUSE).await;
+        }
+    }
+
+    /// The pods of the node are looked after from now on.
+    fn has_joined(&self, machine: &Machine, known: &Registered) {
+        let place = (machine.place, machine.id.clone());
+        if self.joined.add(&known.cluster_id, &known.node, place) {
+            let _ = self.met.send(known.cluster_id.clone());
         }
     }
 
@@ -226,6 +235,7 @@ impl<H: Hosts> Nodes<H> {
     /// API lets it.
     pub(super) async fn instance_gone(&self, id: &Arc<str>) {
         if let Some(known) = self.host.registered(id) {
+            self.joined.remove(&known.cluster_id, &known.node, id);
             self.delete_node(&known).await;
             self.host.keep_registered(id, None);
         }
@@ -263,7 +273,7 @@ impl<H: Hosts> Nodes<H> {
         }
     }
 
-    fn now(&self) -> String {
+    pub(super) fn now(&self) -> String {
         self.host
             .clock()
             .now()

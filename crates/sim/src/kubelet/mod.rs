@@ -6,7 +6,8 @@
 //!     ├─ aws       user data: a stub that fetches from S3, or Ignition
 //!     ├─ azure     custom data: boot hook and cloud-config in MIME, or Ignition
 //!     ├─ payload   what both check of a payload
-//!     └─ join      registration, readiness, initialisation, the end ── node, workload
+//!     ├─ join      registration, readiness, initialisation, the end ── node, workload
+//!     └─ pods      pods of the nodes: Ready, and stopped
 //! ```
 //!
 //! A node gets nothing handed: it reads its boot payload the way a real image would, with its own
@@ -19,6 +20,7 @@ mod host;
 mod join;
 mod node;
 mod payload;
+mod pods;
 mod workload;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -65,6 +67,9 @@ struct Nodes<H> {
     apis: Arc<dyn WorkloadApis>,
     options: NodeOptions,
     requests: Semaphore,
+    joined: pods::Joined,
+    /// Clusters whose pods nobody looks after yet.
+    met: mpsc::UnboundedSender<String>,
 }
 
 impl AwsSim {
@@ -104,16 +109,19 @@ impl AzureSim {
 fn run<H: Hosts>(host: H, apis: Arc<dyn WorkloadApis>, options: NodeOptions) -> JoinHandle<()> {
     let (sender, news) = mpsc::unbounded_channel();
     let first = host.listen(sender);
+    let (met, clusters) = mpsc::unbounded_channel();
     let nodes = Arc::new(Nodes {
         host: host.clone(),
         apis,
         options,
         requests: Semaphore::new(REQUESTS_AT_ONCE),
+        joined: pods::Joined::default(),
+        met,
     });
     tokio::spawn(async move {
         tokio::select! {
             () = host.drive() => {}
-            () = follow(nodes, first, news) => {}
+            () = follow(nodes, first, news, clusters) => {}
         }
     })
 }
@@ -123,6 +131,7 @@ async fn follow<H: Hosts>(
     nodes: Arc<Nodes<H>>,
     first: Vec<NodeNews>,
     mut news: mpsc::UnboundedReceiver<NodeNews>,
+    mut clusters: mpsc::UnboundedReceiver<String>,
 ) {
     let mut tasks = JoinSet::new();
     let mut current: HashMap<Arc<str>, AbortHandle> = HashMap::new();
@@ -165,6 +174,9 @@ async fn follow<H: Hosts>(
     loop {
         tokio::select! {
             Some(news) = news.recv() => take(&mut tasks, news),
+            Some(cluster) = clusters.recv() => {
+                tasks.spawn(nodes.clone().tend_pods(cluster));
+            }
             Some(_) = tasks.join_next() => {}
             else => return,
         }

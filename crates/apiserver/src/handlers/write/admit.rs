@@ -177,13 +177,14 @@ impl Writing<'_> {
         let subresource = self.tracked_as.to_owned();
         let named = |version: &str| match subresource.as_str() {
             "scale" => kind_name("autoscaling", "v1", "Scale"),
+            "binding" => kind_name("", "v1", "Binding"),
             "eviction" => kind_name("policy", "v1", "Eviction"),
             _ => kind_name(&kind.group, version, &kind.kind),
         };
         let equivalents = self.instance.registry().equivalents(kind);
         let equivalents = equivalents.into_iter().map(|(other, version)| {
             let own = match subresource.as_str() {
-                "scale" | "eviction" => named(&version),
+                "scale" | "binding" | "eviction" => named(&version),
                 _ => kind_name(&other.group, &version, &other.kind),
             };
             (resource(&other.group, &version, &other.plural), own)

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::handlers::grace;
 use crate::object::{self, at, child_mut, meta_mut};
 use crate::registry::{Behaviour, Kind};
 
@@ -49,6 +50,11 @@ pub(super) fn only_subresource(
                 .cloned()
                 .unwrap_or(json!([]));
             child_mut(&mut kept, "status").insert("conditions".into(), conditions);
+        }
+        (Behaviour::Pod, "binding") => {
+            let node = at(&new, &["spec", "nodeName"]).cloned();
+            child_mut(&mut kept, "spec").insert("nodeName".into(), node.unwrap_or_default());
+            copy_field(&new, &mut kept, "status");
         }
         _ => {
             copy_field(&new, &mut kept, "status");
@@ -129,6 +135,7 @@ fn equal_but(one: &Map<String, Value>, other: &Map<String, Value>, field: &str) 
 pub(crate) fn is_gone(behaviour: Behaviour, object: &Value) -> bool {
     object::is_deleting(object)
         && object::finalizers(object).is_empty()
+        && !grace::is_stopping(behaviour, object)
         && (behaviour != Behaviour::Namespace
             || at(object, &["spec", "finalizers"]).is_none_or(is_empty))
 }

@@ -484,7 +484,10 @@ impl<'a> Writing<'a> {
                 }
             }));
         }
-        causes.extend(strategy::validate(kind, new, old));
+        // A binding has just decided the one field that nobody else may change.
+        if self.subresource != "binding" {
+            causes.extend(strategy::validate(kind, new, old));
+        }
         if let Some(paths) = &self.served.version().scale {
             causes.extend(strategy::validate_scale(new, paths));
         }
