@@ -371,7 +371,14 @@ async fn nodes_are_cordoned_tainted_and_drained_within_budgets() {
             "{refused}"
         );
         s.ok("delete pdb b").await;
-        let drained = s.run("drain n --force").await;
+        // Who drains waits until the kubelet says that the pod has stopped; here somebody else does.
+        let stopped = async {
+            s.ok("wait pod/p --for=jsonpath={.metadata.deletionGracePeriodSeconds}=30")
+                .await;
+            let forced = s.run("delete pod p --grace-period=0 --force --wait=false");
+            assert!(forced.await.status.success());
+        };
+        let (drained, ()) = tokio::join!(s.run("drain n --force"), stopped);
         assert!(drained.status.success(), "{drained:?}");
         assert_eq!(
             s.ok("get node n -o jsonpath={.spec.unschedulable}").await,
