@@ -11,7 +11,7 @@ use crate::sources;
 
 /// Which of our crates a crate may depend on (ARCHITECTURE.md, "Arrows"). `remuda`, the tests'
 /// `testkit` and `xtask` are free.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("remuda-plan", &[]),
     ("remuda-api", &[]),
     ("remuda-apiserver", &[]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
         "remuda-controllers",
         &["remuda-plan", "remuda-api", "remuda-cloud"],
     ),
+    ("remuda-dashboard", &["remuda-plan", "remuda-api"]),
 ];
 
 /// Crates whose tests too may name nothing of ours: a simulator or server that shares code with

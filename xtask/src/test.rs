@@ -17,7 +17,10 @@ pub(crate) struct Options {
     /// Skip the tests against moto (nothing is installed then).
     #[arg(long)]
     no_moto: bool,
-    /// Fail instead of skipping when kubectl or python is missing (as CI does).
+    /// Skip the tests in a browser (nothing is installed then).
+    #[arg(long)]
+    no_browser: bool,
+    /// Fail instead of skipping when kubectl, python or chromium is missing (as CI does).
     #[arg(long, env = "CI", value_parser = clap::builder::BoolishValueParser::new())]
     strict: bool,
     /// Passed to the test programs, for example a name to filter by.
@@ -45,6 +48,16 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
             }
             Err(why) if options.strict => return Err(why),
             Err(why) => println!("skipping the tests against moto: {why:#}"),
+        }
+    }
+    if options.no_browser {
+        println!("skipping the tests in a browser (--no-browser)");
+        tests.env("REMUDA_BROWSER", "none");
+    } else {
+        match tools::browser() {
+            Ok(()) => {}
+            Err(why) if options.strict => return Err(why),
+            Err(why) => println!("skipping the tests in a browser: {why:#}"),
         }
     }
     if !options.only_tests {

@@ -62,6 +62,19 @@ pub(crate) fn moto_python(root: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
+/// Chromium and its driver, for the dashboard's tests.
+pub(crate) fn browser() -> Result<()> {
+    let there = || answers("chromedriver", &["--version"]) && answers("chromium", &["--version"]);
+    if !there() {
+        install(&["chromium", "chromium-driver"])?;
+    }
+    ensure!(
+        there(),
+        "chromium and chromedriver do not answer, although they are installed"
+    );
+    Ok(())
+}
+
 /// Installs Debian packages, or says which command would.
 fn install(packages: &[&str]) -> Result<()> {
     let root = answers("sh", &["-c", "[ \"$(id -u)\" = 0 ]"]);

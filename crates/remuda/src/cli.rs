@@ -106,6 +106,13 @@ pub(crate) struct UpArgs {
     /// How many times faster than real the simulated clouds run.
     #[arg(long, value_name = "FACTOR", default_value_t = 10.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Where the dashboard listens, on loopback; port 0 takes the one used last time, else a free
+    /// one.
+    #[arg(long, value_name = "ADDRESS", default_value_t = crate::up::dashboard_address())]
+    pub(crate) dashboard_addr: std::net::SocketAddr,
+    /// Serve no dashboard.
+    #[arg(long, conflicts_with = "dashboard_addr")]
+    pub(crate) no_dashboard: bool,
     /// Print where the kubeconfig is (or will be) and end.
     #[arg(long)]
     pub(crate) print_kubeconfig_path: bool,

@@ -70,6 +70,9 @@ fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
         up.aws_endpoint,
         up.azure_endpoint
     );
+    let dashboard = up.dashboard_link().map_or_else(String::new, |link| {
+        format!("\nDashboard (this link signs you in, once):\n\n  {link}\n")
+    });
     let [pool, _] = DEMO_POOLS;
     let tour = format!(
         "\nTry next, in another terminal:\n\
@@ -81,6 +84,6 @@ fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
     );
     let tour = if args.demo { tour } else { String::new() };
     format!(
-        "{ready}{environment}{tour}\nCtrl-C ends it; objects and simulated clouds stay in the data directory.\n"
+        "{ready}{dashboard}{environment}{tour}\nCtrl-C ends it; objects and simulated clouds stay in the data directory.\n"
     )
 }

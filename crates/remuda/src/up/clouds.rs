@@ -1,10 +1,11 @@
 //! The simulated clouds of `remuda up` and `remuda sim`, and the backends that talk to them.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use remuda_aws::AwsBackend;
 use remuda_azure::{AzureBackend, Clock};
+use remuda_cloud::measured::CallMeter;
 use remuda_sim::{
     RestoreError, SimClock,
     aws::{AwsSim, AwsSimBuilder},
@@ -111,7 +112,11 @@ fn clock(speed: f64) -> SimClock {
 
 /// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:
 /// a cloud that runs ten times faster is read ten times more often.
-pub(crate) fn aws_backend(sim: &AwsSim, speed: f64) -> AwsBackend {
+pub(crate) fn aws_backend(
+    sim: &AwsSim,
+    speed: f64,
+    meter: Option<Arc<dyn CallMeter>>,
+) -> AwsBackend {
     let real = remuda_aws::SweepTiming::default();
     let sweep = remuda_aws::SweepTiming {
         steady: scaled(real.steady, speed),
@@ -123,13 +128,18 @@ pub(crate) fn aws_backend(sim: &AwsSim, speed: f64) -> AwsBackend {
     let options = remuda_aws::Options {
         sweep,
         ceilings: Vec::new(),
+        meter,
         ..remuda_aws::Options::default()
     };
     AwsBackend::new(options.in_process(sim.router()))
 }
 
 /// The same for Azure.
-pub(crate) fn azure_backend(sim: &AzureSim, speed: f64) -> AzureBackend {
+pub(crate) fn azure_backend(
+    sim: &AzureSim,
+    speed: f64,
+    meter: Option<Arc<dyn CallMeter>>,
+) -> AzureBackend {
     let real = remuda_azure::SweepTiming::default();
     let sweep = remuda_azure::SweepTiming {
         steady: scaled(real.steady, speed),
@@ -142,6 +152,7 @@ pub(crate) fn azure_backend(sim: &AzureSim, speed: f64) -> AzureBackend {
     let options = remuda_azure::Options {
         sweep,
         ceilings: Vec::new(),
+        meter,
         // Assertions are checked against the cloud's clock.
         clock: Clock::new(move || clock.now()),
         ..remuda_azure::Options::default()

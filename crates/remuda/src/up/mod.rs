@@ -5,9 +5,11 @@
 //!                  workload APIs  ◀──────────── simulated nodes ◀──────────┘
 //! ```
 
+mod call_ledger;
 mod cloud_file;
 pub(crate) mod clouds;
 mod clusters;
+mod dashboard;
 mod demo;
 mod install;
 pub(crate) mod progress;
@@ -29,6 +31,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    call_ledger::CallLedger,
     cloud_file::CloudFile,
     clouds::Cloud,
     clusters::Clusters,
@@ -38,6 +41,7 @@ use self::{
 };
 use crate::{cli::UpArgs, config::KUBECONFIG};
 
+pub(crate) use dashboard::anywhere as dashboard_address;
 pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOLS as DEMO_POOLS};
 
 /// How often the demo's pool is looked at while it gets ready.
@@ -54,6 +58,7 @@ pub(crate) struct Up {
     pub(crate) azure_endpoint: String,
     controllers: JoinHandle<()>,
     cloud_files: [CloudFile; 2],
+    dashboard: Option<dashboard::Shown>,
     shutdown: CancellationToken,
 }
 
@@ -84,9 +89,18 @@ impl Up {
 
         progress.begin("controllers");
         let shutdown = CancellationToken::new();
+        let calls = CallLedger::new(jiff::Timestamp::now);
         let backends: [Arc<dyn PoolBackend>; 2] = [
-            Arc::new(clouds::aws_backend(&aws, args.speed)),
-            Arc::new(clouds::azure_backend(&azure, args.speed)),
+            Arc::new(clouds::aws_backend(
+                &aws,
+                args.speed,
+                Some(calls.meter("AWS")),
+            )),
+            Arc::new(clouds::azure_backend(
+                &azure,
+                args.speed,
+                Some(calls.meter("Azure")),
+            )),
         ];
         let manager = Manager {
             installation,
@@ -107,10 +121,18 @@ impl Up {
         );
         let controllers = tokio::spawn(run);
         progress.done("running");
+        let parts = dashboard::Parts {
+            kubeconfig: &kubeconfig,
+            client: client.clone(),
+            calls,
+            last: last.dashboard_port,
+        };
+        let dashboard = dashboard::show(args, parts).await?;
         UpState {
             api_port: serving.address().port(),
             aws_port: Some(aws_address.port()),
             azure_port: Some(azure_address.port()),
+            dashboard_port: dashboard.as_ref().map(|shown| shown.address.port()),
             speed: args.speed,
         }
         .write(dir)?;
@@ -122,8 +144,14 @@ impl Up {
             azure_endpoint: format!("http://{azure_address}"),
             controllers,
             cloud_files,
+            dashboard,
             shutdown,
         })
+    }
+
+    /// A link to the dashboard that signs in once; `None` when there is no dashboard.
+    pub(crate) fn dashboard_link(&self) -> Option<&str> {
+        self.dashboard.as_ref().map(|shown| shown.link.as_str())
     }
 
     /// Applies the demo where it is not there yet; returns whether it did.
@@ -182,6 +210,7 @@ impl Up {
     pub(crate) async fn stop(self) -> Result<()> {
         const GRACE: Duration = Duration::from_secs(5);
         self.shutdown.cancel();
+        drop(self.dashboard);
         if !self.controllers.is_finished() {
             let _ = tokio::time::timeout(GRACE, self.controllers).await;
         }

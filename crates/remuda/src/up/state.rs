@@ -31,6 +31,8 @@ pub(crate) struct UpState {
     pub(crate) aws_port: Option<u16>,
     /// Port of the simulated Azure; absent when Azure is real.
     pub(crate) azure_port: Option<u16>,
+    /// Port of the dashboard; absent when there is none.
+    pub(crate) dashboard_port: Option<u16>,
     /// How fast the simulated clouds run.
     pub(crate) speed: f64,
 }

@@ -8,6 +8,8 @@
 
 mod azure;
 mod backup;
+mod browser;
+mod dashboard;
 mod data_dir;
 mod running;
 mod tour;

@@ -20,6 +20,8 @@ pub(crate) fn remuda() -> Command {
 /// `remuda up --demo`, Ready. Dropping it interrupts the program.
 pub(crate) struct Running {
     child: Child,
+    /// What it said once everything was ready.
+    pub(crate) said: String,
     /// Its data directory.
     pub(crate) home: TempDir,
 }
@@ -28,8 +30,8 @@ impl Running {
     /// Starts it and waits until it says that everything is ready.
     pub(crate) fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let child = start(&home.path().join("data"));
-        Self { child, home }
+        let (child, said) = start(&home.path().join("data"));
+        Self { child, said, home }
     }
 
     /// Kills it without warning.
@@ -46,7 +48,7 @@ impl Running {
 
     /// Starts it over the data that is there, after [`Running::kill`].
     pub(crate) fn start_again(&mut self) {
-        self.child = start(&self.data());
+        (self.child, self.said) = start(&self.data());
     }
 
     /// The data directory.
@@ -86,7 +88,7 @@ impl Drop for Running {
     }
 }
 
-fn start(data: &Path) -> Child {
+fn start(data: &Path) -> (Child, String) {
     let mut child = remuda()
         .args(["up", "--demo", "--data-dir"])
         .arg(data)
@@ -101,9 +103,18 @@ fn start(data: &Path) -> Child {
         "remuda up ended before it was ready: {:?}",
         child.wait()
     );
+    let mut said = String::new();
+    for line in lines.by_ref() {
+        let line = line.unwrap();
+        if line.starts_with("Ctrl-C ends it") {
+            break;
+        }
+        said.push_str(&line);
+        said.push('\n');
+    }
     // The rest of its output is read away, so that it never blocks on a full pipe.
     std::thread::spawn(move || lines.for_each(drop));
-    child
+    (child, said)
 }
 
 /// kubectl with the kubeconfig of a [`Running`].
@@ -129,6 +140,13 @@ impl Kubectl<'_> {
             .env("KUBECONFIG", self.of.data().join("kubeconfig"))
             .output()
             .unwrap()
+    }
+
+    /// Applies manifests.
+    pub(crate) fn apply(&self, manifests: &str) {
+        let file = self.of.home.path().join("applied.yaml");
+        std::fs::write(&file, manifests).unwrap();
+        self.run(&["apply", "--server-side", "-f", file.to_str().unwrap()]);
     }
 
     /// Runs it until its output satisfies; panics with the last output after [`PATIENCE`].
