@@ -139,7 +139,10 @@ fn lacking(pool: &Value, infra: Option<&Value>, scene: &Scene) -> Option<Health>
         Some(why) => Health::new(
             Level::Unknown,
             "Not readable",
-            format!("{kind} {name} cannot be read: {}", sentence(why)),
+            format!(
+                "{kind} {name} cannot be read: {}.",
+                why.trim_end_matches('.')
+            ),
         ),
         None => Health::new(
             Level::Bad,

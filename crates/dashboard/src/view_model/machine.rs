@@ -182,10 +182,7 @@ fn facts(member: &Member, pool: &Value) -> Vec<(&'static str, String)> {
 fn addresses(list: &[Value]) -> Vec<(String, String)> {
     let pairs = list.iter().filter_map(|address| {
         let kind = object::text(address, "/type")?;
-        Some((
-            kind.to_owned(),
-            object::text(address, "/address")?.to_owned(),
-        ))
+        Some((spaced(kind), object::text(address, "/address")?.to_owned()))
     });
     pairs.collect()
 }
@@ -420,7 +417,7 @@ mod tests {
         assert!(!page.is_machine);
         assert_eq!(
             page.addresses,
-            [("InternalIP".to_owned(), "10.0.0.1".to_owned())]
+            [("Internal IP".to_owned(), "10.0.0.1".to_owned())]
         );
         assert_eq!(page.facts[0], ("Node", "node-1".to_owned()));
         assert_eq!(member(&pool, "i-nobody", &scene), None);
