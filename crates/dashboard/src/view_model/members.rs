@@ -209,7 +209,13 @@ impl Told<'_> {
         };
         let id = of_instance("/instanceID").or_else(|| provider_id.map(last_part));
         let machine = self.machine.map(object::name);
-        let name = machine.or(id).unwrap_or("unnamed");
+        // Azure numbers the instances of a set: a bare number names nothing to a person.
+        let numbered = |id: &str| id.bytes().all(|byte| byte.is_ascii_digit());
+        let name = match (machine, id) {
+            (Some(machine), _) => machine.to_owned(),
+            (None, Some(id)) if numbered(id) => format!("instance {id}"),
+            (None, id) => id.unwrap_or("unnamed").to_owned(),
+        };
         let node = of_machine("/status/nodeRef/name")
             .or_else(|| self.node.and_then(|node| object::text(node, "/name")));
         let (level, word, says) = self.state(node.is_some());
@@ -226,7 +232,7 @@ impl Told<'_> {
             },
         };
         Member {
-            name: name.to_owned(),
+            name,
             id: id.map(str::to_owned),
             provider_id: provider_id.map(str::to_owned),
             zone: of_instance("/failureDomain")
