@@ -79,7 +79,7 @@ async fn observe_all(session: &Arc<dyn PoolSession>, handles: &[Handle]) -> usiz
         .into_iter()
         .map(
             |observed| match observed.expect("nothing fails in this world") {
-                Observed::Aws(observed) => observed.members.known().map_or(0, Vec::len),
+                Observed::Aws(observed) => observed.instances.known().map_or(0, Vec::len),
                 Observed::Azure(_) => 0,
             },
         )
@@ -154,6 +154,7 @@ fn fleet(sim: &AwsSim) -> Vec<Handle> {
                 payload: None,
                 old_payload: None,
                 image: None,
+                explained: None,
             })
         })
         .collect()

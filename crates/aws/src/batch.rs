@@ -21,12 +21,9 @@ use std::{
 
 use remuda_cloud::CloudError;
 use remuda_plan::{
-    aws::observed::Group,
+    aws::observed::{Group, Instance},
     error::{CloudFailure, FailureClass},
-    pool::{
-        members::Member,
-        read::{Freshness, Read},
-    },
+    pool::read::{Freshness, Read},
 };
 use tokio::{sync::Notify, time::Instant};
 
@@ -84,15 +81,15 @@ const FAILURE_HOLDS: Duration = Duration::from_secs(5);
 pub(crate) struct Answer {
     /// The group; `None` when AWS does not know it.
     pub(crate) group: Read<Option<Group>>,
-    /// Its members, sorted by provider id.
-    pub(crate) members: Read<Vec<Member>>,
+    /// Its instances, sorted by provider id.
+    pub(crate) instances: Read<Vec<Instance>>,
     /// When the read began.
     asked_at: Instant,
 }
 
 impl Answer {
     fn failed(&self) -> bool {
-        self.group.known().is_none() || self.members.known().is_none()
+        self.group.known().is_none() || self.instances.known().is_none()
     }
 }
 
@@ -284,7 +281,7 @@ impl Sweep {
             .map(|name| {
                 let answer = Answer {
                     group: Read::NotAsked,
-                    members: Read::NotAsked,
+                    instances: Read::NotAsked,
                     asked_at,
                 };
                 (name.clone(), answer)
@@ -298,9 +295,9 @@ impl Sweep {
             });
         }
         for chunk in names.chunks(TAG_VALUES_PER_CALL) {
-            let read = attempt(&mut hopeless, self.members(chunk)).await;
+            let read = attempt(&mut hopeless, self.instances(chunk)).await;
             spread(&mut answers, chunk, read, |answer, read| {
-                answer.members = read;
+                answer.instances = read;
             });
         }
         answers
@@ -339,10 +336,13 @@ impl Sweep {
         }
     }
 
-    /// All pages of the members of up to 200 groups.
-    async fn members(&self, names: &[String]) -> Result<BTreeMap<String, Vec<Member>>, CloudError> {
+    /// All pages of the instances of up to 200 groups.
+    async fn instances(
+        &self,
+        names: &[String],
+    ) -> Result<BTreeMap<String, Vec<Instance>>, CloudError> {
         let values: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut found: BTreeMap<String, Vec<Member>> = names
+        let mut found: BTreeMap<String, Vec<Instance>> = names
             .iter()
             .map(|name| (name.clone(), Vec::new()))
             .collect();
@@ -353,9 +353,9 @@ impl Sweep {
                 .clients
                 .ec2(&calls::DESCRIBE_INSTANCES, "", parameters)
                 .await?;
-            for (group, member) in instance::members(&page) {
-                if let Some(members) = found.get_mut(&group) {
-                    members.push(member);
+            for (group, read) in instance::instances(&page) {
+                if let Some(instances) = found.get_mut(&group) {
+                    instances.push(read);
                 }
             }
             next_token = page.text_at(&["nextToken"]).map(ToOwned::to_owned);
@@ -363,10 +363,10 @@ impl Sweep {
                 break;
             }
         }
-        for members in found.values_mut() {
-            members.sort_by(|one, other| one.provider_id.cmp(&other.provider_id));
+        for instances in found.values_mut() {
+            instances.sort_by(|one, other| one.member.provider_id.cmp(&other.member.provider_id));
             // Pages are not a snapshot: an instance may be on two of them.
-            members.dedup_by(|one, other| one.provider_id == other.provider_id);
+            instances.dedup_by(|one, other| one.member.provider_id == other.member.provider_id);
         }
         Ok(found)
     }

@@ -90,6 +90,7 @@ calls! {
     DESCRIBE_GROUPS = read("autoscaling:DescribeAutoScalingGroups", bucket::GROUPS);
     DESCRIBE_POLICIES = read("autoscaling:DescribePolicies", bucket::AUTOSCALING_READS);
     DESCRIBE_REFRESHES = read("autoscaling:DescribeInstanceRefreshes", bucket::AUTOSCALING_READS);
+    DESCRIBE_HOOKS = read("autoscaling:DescribeLifecycleHooks", bucket::AUTOSCALING_READS);
     DESCRIBE_ACTIVITIES = read("autoscaling:DescribeScalingActivities", bucket::AUTOSCALING_READS);
     DESCRIBE_INSTANCES = read("ec2:DescribeInstances", bucket::INSTANCES);
     DESCRIBE_IMAGES = read("ec2:DescribeImages", bucket::EC2_READS);
@@ -119,5 +120,11 @@ calls! {
     DELETE_POLICY = write("autoscaling:DeletePolicy");
     START_REFRESH = write_once("autoscaling:StartInstanceRefresh");
     CANCEL_REFRESH = write("autoscaling:CancelInstanceRefresh");
+    PUT_HOOK = write("autoscaling:PutLifecycleHook");
+    DELETE_HOOK = write("autoscaling:DeleteLifecycleHook");
+    // Naming one instance, and a decrement that must not happen twice.
+    END_INSTANCE = write_once("autoscaling:TerminateInstanceInAutoScalingGroup");
+    COMPLETE_HOOK = write("autoscaling:CompleteLifecycleAction");
+    PROLONG_HOOK = write("autoscaling:RecordLifecycleActionHeartbeat");
     SET_PROTECTION = write("autoscaling:SetInstanceProtection");
 }

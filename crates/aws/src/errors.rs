@@ -93,6 +93,12 @@ const TABLE: &[Row] = &[
     row("ResourceInUse", &[], Contended),
     row("OperationAborted", &[], Contended),
     row("InstanceRefreshInProgress", &[], Contended),
+    // The count moved since it was read: decided again from what is then.
+    row(
+        "ValidationError",
+        &["desiredsize equals minsize"],
+        Contended,
+    ),
     // A-5 already exists
     row("AlreadyExists", &[], AlreadyExists),
     row(
@@ -102,6 +108,9 @@ const TABLE: &[Row] = &[
     ),
     // A-6 not found
     row("ActiveInstanceRefreshNotFound", &[], NotFound),
+    row("ValidationError", &["no managed instance found"], NotFound),
+    row("ValidationError", &["no active lifecycle action"], NotFound),
+    row("ValidationError", &["no lifecycle hook found"], NotFound),
     row("ValidationError", &["name not found"], NotFound),
     row(
         "ValidationError",
@@ -317,6 +326,27 @@ mod tests {
             (
                 "ValidationError",
                 "AutoScalingGroup name not found - AutoScalingGroup: x not found",
+                NotFound,
+            ),
+            (
+                "ValidationError",
+                "Currently, desiredSize equals minSize (2). Terminating instance without \
+                 replacement will violate group's min size constraint.",
+                Contended,
+            ),
+            (
+                "ValidationError",
+                "Instance Id not found - No managed instance found for instance ID i-1",
+                NotFound,
+            ),
+            (
+                "ValidationError",
+                "No active Lifecycle Action found with instance ID i-1",
+                NotFound,
+            ),
+            (
+                "ValidationError",
+                "No Lifecycle Hook found with name remuda-drain",
                 NotFound,
             ),
             ("InvalidLaunchTemplateName.NotFoundException", "", NotFound),

@@ -5,12 +5,15 @@ use std::{collections::BTreeMap, sync::Arc, time::UNIX_EPOCH};
 
 use remuda_cloud::CloudError;
 use remuda_plan::{
-    aws::observed::{Activity, Group, Handle, Observed, PayloadHead, Policy, Refresh, Template},
-    error::FailureClass,
-    pool::{
-        members::Member,
-        read::{Depth, Freshness, Read},
+    aws::{
+        names,
+        observed::{
+            Activity, Departure, Group, Handle, Hook, Instance, Observed, PayloadHead, Policy,
+            Refresh, Template,
+        },
     },
+    error::FailureClass,
+    pool::read::{Depth, Freshness, Read},
 };
 
 use crate::{
@@ -27,6 +30,10 @@ const REFRESHES: i32 = 5;
 /// Activities looked at for failed launches. Ours: a group that fails to launch tries a few times
 /// an hour for each missing instance.
 const ACTIVITIES: i32 = 20;
+
+/// Activities looked at for why held instances leave. Ours: AWS's largest page; a group that ends
+/// more than that at once tells the cause of the newest.
+const DEPARTURES: i32 = 100;
 
 /// Failed activities older than this are history (shape of `Observed`).
 const ACTIVITY_WINDOW_SECONDS: i64 = 3600;
@@ -51,8 +58,9 @@ impl Region {
             Depth::Members => {
                 let answer = self.sweep.read(&handle.group_name, freshness).await;
                 Observed {
+                    departures: self.departures(handle, &answer.group).await,
                     group: answer.group,
-                    members: answer.members,
+                    instances: answer.instances,
                     policy: Read::NotAsked,
                     templates: Read::NotAsked,
                     payload: Read::NotAsked,
@@ -60,6 +68,7 @@ impl Region {
                     image: Read::NotAsked,
                     refreshes: Read::NotAsked,
                     failed_activities: Read::NotAsked,
+                    hook: Read::NotAsked,
                 }
             }
             Depth::Full => Box::pin(self.observe_fully(handle, freshness)).await,
@@ -69,22 +78,42 @@ impl Region {
     async fn observe_fully(&self, handle: &Handle, freshness: Freshness) -> Observed {
         let group_side = async {
             let answer = self.sweep.read(&handle.group_name, freshness).await;
-            let (policy, refreshes, failed_activities) = match &answer.group {
+            let (policy, refreshes, failed_activities, hook) = match &answer.group {
                 Read::Known(Some(group)) => futures::join!(
                     self.policy(&group.name),
                     self.refreshes(&group.name),
-                    self.failed_activities(group, &answer.members),
+                    self.failed_activities(group, &answer.instances),
+                    self.hook(handle),
                 ),
                 // No group, no policy: nothing needs to be asked.
-                Read::Known(None) => (Read::Known(None), Read::Known(Vec::new()), Read::NotAsked),
+                Read::Known(None) => (
+                    Read::Known(None),
+                    Read::Known(Vec::new()),
+                    Read::NotAsked,
+                    Read::Known(None),
+                ),
                 Read::Unknown(failure) => (
                     Read::Unknown(failure.clone()),
                     Read::Unknown(failure.clone()),
                     Read::NotAsked,
+                    Read::Unknown(failure.clone()),
                 ),
-                Read::NotAsked => (Read::NotAsked, Read::NotAsked, Read::NotAsked),
+                Read::NotAsked => (
+                    Read::NotAsked,
+                    Read::NotAsked,
+                    Read::NotAsked,
+                    Read::NotAsked,
+                ),
             };
-            (answer, policy, refreshes, failed_activities)
+            let departures = self.departures(handle, &answer.group).await;
+            (
+                answer,
+                policy,
+                refreshes,
+                failed_activities,
+                hook,
+                departures,
+            )
         };
         let image = async {
             match &handle.image {
@@ -99,10 +128,10 @@ impl Region {
             self.payload(handle.old_payload.as_ref()),
             image,
         );
-        let (answer, policy, refreshes, failed_activities) = group_side;
+        let (answer, policy, refreshes, failed_activities, hook, departures) = group_side;
         Observed {
             group: answer.group,
-            members: answer.members,
+            instances: answer.instances,
             policy,
             templates,
             payload,
@@ -110,7 +139,71 @@ impl Region {
             image,
             refreshes,
             failed_activities,
+            hook,
+            departures,
         }
+    }
+
+    /// Our lifecycle hook; asked for only where a pool has Machines.
+    async fn hook(&self, handle: &Handle) -> Read<Option<Hook>> {
+        if handle.explained.is_none() {
+            return Read::NotAsked;
+        }
+        let name = &handle.group_name;
+        let answer = self
+            .clients
+            .call(&calls::DESCRIBE_HOOKS, name, || {
+                self.clients
+                    .autoscaling
+                    .describe_lifecycle_hooks()
+                    .auto_scaling_group_name(name)
+                    .lifecycle_hook_names(names::HOOK)
+                    .send()
+            })
+            .await;
+        absent_as(
+            None,
+            answer.map(|page| group::read_hook(page.lifecycle_hooks())),
+        )
+    }
+
+    /// Why instances leave; asked for only while the group holds one that nobody explained yet.
+    async fn departures(
+        &self,
+        handle: &Handle,
+        group: &Read<Option<Group>>,
+    ) -> Read<BTreeMap<String, Departure>> {
+        let (Some(explained), Read::Known(Some(group))) = (&handle.explained, group) else {
+            return Read::NotAsked;
+        };
+        let is_new = group.instances.iter().any(|instance| {
+            instance.lifecycle_state == group::HELD && !explained.contains(&instance.instance_id)
+        });
+        if !is_new {
+            return Read::NotAsked;
+        }
+        let answer = self
+            .clients
+            .call(&calls::DESCRIBE_ACTIVITIES, &group.name, || {
+                self.clients
+                    .autoscaling
+                    .describe_scaling_activities()
+                    .auto_scaling_group_name(&group.name)
+                    .max_records(DEPARTURES)
+                    .send()
+            })
+            .await;
+        absent_as(
+            BTreeMap::new(),
+            answer.map(|page| {
+                // Newest first: the last word on an instance is the one that counts.
+                let mut told = BTreeMap::new();
+                for (id, departure) in page.activities().iter().filter_map(group::read_departure) {
+                    told.entry(id).or_insert(departure);
+                }
+                told
+            }),
+        )
     }
 
     async fn policy(&self, name: &str) -> Read<Option<Policy>> {
@@ -158,10 +251,11 @@ impl Region {
     async fn failed_activities(
         &self,
         group: &Group,
-        members: &Read<Vec<Member>>,
+        instances: &Read<Vec<Instance>>,
     ) -> Read<Vec<Activity>> {
-        let short = members.known().is_some_and(|members| {
-            i64::try_from(members.len()).is_ok_and(|count| count < group.desired_capacity)
+        let short = instances.known().is_some_and(|instances| {
+            let members = instances.iter().filter(|instance| !instance.ending).count();
+            i64::try_from(members).is_ok_and(|count| count < group.desired_capacity)
         });
         if !short {
             return Read::NotAsked;

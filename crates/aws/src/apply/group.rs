@@ -16,6 +16,9 @@ impl Region {
     ) -> Result<Applied, CloudError> {
         let (min, max, desired) = group::bounds(spec);
         let tags = group::tags(&spec.name, &spec.tags);
+        let hooks = spec
+            .hook
+            .map(|hook| vec![group::hook(hook.heartbeat_seconds)]);
         self.clients
             .call(&calls::CREATE_GROUP, &spec.name, || {
                 self.clients
@@ -32,6 +35,7 @@ impl Region {
                     .health_check_grace_period(group::HEALTH_CHECK_GRACE_PERIOD_SECONDS)
                     .new_instances_protected_from_scale_in(false)
                     .set_tags(Some(tags.clone()))
+                    .set_lifecycle_hook_specification_list(hooks.clone())
                     .send()
             })
             .await?;

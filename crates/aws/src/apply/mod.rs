@@ -1,6 +1,7 @@
 //! One arm per action, one call per arm. All are safe to repeat.
 
 mod group;
+mod machines;
 mod payload;
 mod template;
 
@@ -86,6 +87,22 @@ impl Region {
             } => operations::start_refresh(&self.clients, group, *warmup_seconds).await,
             Action::CancelRefresh { group } => {
                 operations::cancel_refresh(&self.clients, group).await
+            }
+            Action::PutHook {
+                group,
+                heartbeat_seconds,
+            } => machines::put_hook(&self.clients, group, *heartbeat_seconds).await,
+            Action::DeleteHook { group } => machines::delete_hook(&self.clients, group).await,
+            Action::EndInstance {
+                group,
+                instance_id,
+                decrement,
+            } => machines::end(&self.clients, group, instance_id, *decrement).await,
+            Action::CompleteHook { group, instance_id } => {
+                machines::complete(&self.clients, group, instance_id).await
+            }
+            Action::ProlongHook { group, instance_id } => {
+                machines::prolong(&self.clients, group, instance_id).await
             }
             Action::UnprotectInstances {
                 group,

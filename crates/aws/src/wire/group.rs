@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use aws_sdk_autoscaling::types;
 use remuda_plan::aws::{
     desired::GroupSpec,
-    observed::{Activity, Group, GroupInstance, Policy, Refresh},
+    group::{HOOK_RESULT, HOOK_TRANSITION},
+    names::HOOK,
+    observed::{self, Activity, Departure, Group, GroupInstance, Hook, Policy, Refresh},
 };
 
 /// Our scaling policy (AWS document 4.6).
@@ -13,6 +15,12 @@ pub(crate) const CPU_POLICY: &str = "captf-cpu-target-tracking";
 
 /// Version that the group follows (AWS document 4.4).
 const LATEST: &str = "$Latest";
+
+/// Lifecycle state of an instance that a terminating hook holds.
+pub(crate) const HELD: &str = "Terminating:Wait";
+
+/// What the account of a termination begins with; the instance id follows.
+const TERMINATING: &str = "Terminating EC2 instance: ";
 
 /// Health check of AWS document 4.4.
 pub(crate) const HEALTH_CHECK_TYPE: &str = "EC2";
@@ -40,6 +48,13 @@ pub(crate) fn read(group: &types::AutoScalingGroup) -> Option<Group> {
             .map(str::trim)
             .filter(|subnet| !subnet.is_empty())
             .map(ToOwned::to_owned)
+            .collect(),
+        zones: group
+            .availability_zones
+            .as_deref()
+            .unwrap_or_default()
+            .iter()
+            .cloned()
             .collect(),
         capacity_rebalance: group.capacity_rebalance.unwrap_or_default(),
         health_check_type: group.health_check_type.clone().unwrap_or_default(),
@@ -141,6 +156,45 @@ pub(crate) fn read_failed_activity(
         id: activity.activity_id.clone()?,
         status_message: activity.status_message.clone().unwrap_or_default(),
     })
+}
+
+/// Reads our lifecycle hook out of a list.
+pub(crate) fn read_hook(hooks: &[types::LifecycleHook]) -> Option<Hook> {
+    let hook = hooks
+        .iter()
+        .find(|hook| hook.lifecycle_hook_name.as_deref() == Some(HOOK))?;
+    Some(Hook {
+        transition: hook.lifecycle_transition.clone().unwrap_or_default(),
+        heartbeat_seconds: i64::from(hook.heartbeat_timeout.unwrap_or_default()),
+        default_result: hook.default_result.clone().unwrap_or_default(),
+    })
+}
+
+/// Our lifecycle hook as a group is created with it.
+pub(crate) fn hook(heartbeat_seconds: i64) -> types::LifecycleHookSpecification {
+    let hook = types::LifecycleHookSpecification::builder()
+        .lifecycle_hook_name(HOOK)
+        .lifecycle_transition(HOOK_TRANSITION)
+        .heartbeat_timeout(count(heartbeat_seconds))
+        .default_result(HOOK_RESULT);
+    hook.build()
+}
+
+/// Reads an activity when it is the termination of an instance, with the instance's id.
+pub(crate) fn read_departure(activity: &types::Activity) -> Option<(String, Departure)> {
+    let description = activity.description.as_deref()?;
+    let named = description.strip_prefix(TERMINATING)?;
+    let id = named.split([' ', '.']).next()?.to_owned();
+    Some((
+        id,
+        Departure {
+            since: activity
+                .start_time
+                .as_ref()
+                .and_then(|start| observed::time_of_seconds(start.secs())),
+            cause: activity.cause.clone().unwrap_or_default(),
+        },
+    ))
 }
 
 /// The group's launch template: by name, never by id, at its latest version.

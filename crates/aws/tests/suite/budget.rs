@@ -120,7 +120,7 @@ async fn one_cycle_of_120_pools_is_two_group_calls_and_one_a_thousand_instances(
     assert_eq!(reads(&world), (2, 2));
     for observed in &seen {
         assert!(observed.group.known().unwrap().is_some());
-        assert_eq!(observed.members.known().unwrap().len(), 10);
+        assert_eq!(observed.instances.known().unwrap().len(), 10);
     }
     assert_eq!(world.sim().journal().writes().len(), 0);
     // One call serves up to a thousand instances.
@@ -379,7 +379,7 @@ async fn a_failed_chunk_is_unknown_to_its_pools_only() {
         known,
         [[false; 100].as_slice(), [true; 50].as_slice()].concat()
     );
-    assert!(seen.iter().all(|seen| seen.members.known().is_some()));
+    assert!(seen.iter().all(|seen| seen.instances.known().is_some()));
 }
 
 /// An idle hour of a converged pool makes no mutating call.

@@ -16,6 +16,7 @@ mod harness;
 mod identity;
 mod image;
 mod lifecycle;
+mod machines;
 mod membership;
 mod moto;
 mod oracle;

@@ -134,6 +134,41 @@ pub enum Action {
         /// Group name.
         group: String,
     },
+    /// `autoscaling:PutLifecycleHook`, ours: terminating, `CONTINUE`.
+    PutHook {
+        /// Group name.
+        group: String,
+        /// `HeartbeatTimeout`.
+        heartbeat_seconds: i64,
+    },
+    /// `autoscaling:DeleteLifecycleHook`, ours; what it holds goes on. Not found is success.
+    DeleteHook {
+        /// Group name.
+        group: String,
+    },
+    /// `autoscaling:TerminateInstanceInAutoScalingGroup`; gone already is success.
+    EndInstance {
+        /// Group name.
+        group: String,
+        /// Instance id.
+        instance_id: String,
+        /// `ShouldDecrementDesiredCapacity`: no replacement.
+        decrement: bool,
+    },
+    /// `autoscaling:CompleteLifecycleAction` with `CONTINUE` at our hook; no action is success.
+    CompleteHook {
+        /// Group name.
+        group: String,
+        /// Instance id.
+        instance_id: String,
+    },
+    /// `autoscaling:RecordLifecycleActionHeartbeat` at our hook; no action is success.
+    ProlongHook {
+        /// Group name.
+        group: String,
+        /// Instance id.
+        instance_id: String,
+    },
     /// `autoscaling:SetInstanceProtection(false)`, at most 50 ids.
     UnprotectInstances {
         /// Group name.

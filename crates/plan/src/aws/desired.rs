@@ -9,7 +9,7 @@ use super::{
         CODES, check_cloud_config, check_region, choose_zones, decoded_payload, no_image, rendered,
     },
     exports::{self, Exports},
-    image, names, tags,
+    image, limits, names, tags,
     vars::{self, Vars},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         inputs::{Inputs, UserVariables},
         labels,
         payload::{Format, Payload},
-        record::RollKey,
+        record::{DrainHook, RollKey},
         secret::Secret,
     },
 };
@@ -79,6 +79,8 @@ pub struct GroupSpec {
     pub tags: BTreeMap<String, String>,
     /// Target of the CPU policy; `None`: no policy of ours.
     pub cpu_target_percent: Option<f64>,
+    /// The terminating lifecycle hook; `None`: no hook of ours.
+    pub hook: Option<DrainHook>,
 }
 
 /// The complete data of a launch template version (AWS document 4.3).
@@ -254,7 +256,7 @@ fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desire
     let namespace = &inputs.captf_object.namespace;
     Desired {
         region: exports.region.clone(),
-        group: group_spec(inputs, &vars, zones.subnets, tags.group),
+        group: group_spec(inputs, &vars, zones.subnets, tags.group, context),
         template_tags: tags.base.clone(),
         template_description: names::template_description(namespace, &inputs.machinepool_name),
         image,
@@ -284,6 +286,7 @@ fn group_spec(
     vars: &Vars,
     subnets: BTreeSet<String>,
     tags: BTreeMap<String, String>,
+    context: &PoolContext<'_>,
 ) -> GroupSpec {
     let capacity = capacity::capacity(inputs.replicas, inputs.autoscaling);
     let has_policy = inputs.autoscaling.enabled && vars.autoscaler == "native";
@@ -297,6 +300,18 @@ fn group_spec(
         capacity_rebalance: vars.spot,
         tags,
         cpu_target_percent: has_policy.then_some(vars.autoscaling_target_cpu_percent),
+        hook: (!context.machines.off()).then(|| drain_hook(vars)),
+    }
+}
+
+/// AWS bounds the wait by a number of heartbeats, whatever the limit.
+fn drain_hook(vars: &Vars) -> DrainHook {
+    let heartbeat_seconds = vars.drain_heartbeat_seconds;
+    DrainHook {
+        heartbeat_seconds,
+        limit_seconds: vars
+            .drain_limit_seconds
+            .min(heartbeat_seconds * limits::HEARTBEATS),
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{
     action::Action,
     desired::Desired,
-    group, limits,
+    group, limits, machines,
     observed::{Group, Observed},
     remembered::{Origin, aws_record, places, remembered},
     roll::{self, Roll},
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     driver::PoolContext,
+    machines::group::Machines,
     pool::{
         action::{ChangeKind, Effect, Plan, PlanStop},
         read::need,
@@ -177,6 +178,8 @@ fn create(steps: &mut Steps<'_>, scene: &Scene<'_>, origin: Origin) -> String {
         record.template_data_hash = Some(template::data_hash(&scene.data));
         record.roll_key = Some(desired.roll_key.clone());
         record.last_desired_capacity = Some(desired.group.desired_capacity);
+        record.hook = desired.group.hook;
+        record.held.clear();
     });
     let mut spec = desired.group.clone();
     spec.subnets.clone_from(&scene.subnets);
@@ -214,7 +217,18 @@ fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, origin: Ori
     promise(steps, scene, group, &roll, &target);
     scene.bring_about(steps, &target, &former);
     group::drop_policy(steps, spec, scene.policy);
-    group::update(steps, spec, &scene.subnets, group, &used);
+    // Before anything that makes AWS end an instance.
+    group::hook(steps, spec, scene.hook);
+    let has_machines = !scene.context.machines.off();
+    group::update(steps, spec, &scene.subnets, group, &used, has_machines);
+    if scene.context.machines == Machines::On {
+        machines::size(
+            steps,
+            group,
+            scene.instances,
+            &machines::implied(spec, group),
+        );
+    }
     group::processes(steps, spec, &group.suspended);
     group::put_policy(steps, spec, scene.policy);
     let is_settled = scene.refresh(steps, &roll, group, &used);
@@ -278,17 +292,25 @@ fn settle(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, used: &str, i
 /// Deletes what a roll or a bucket change left behind: last, so that a late boot still finds it.
 fn retire(steps: &mut Steps<'_>, scene: &Scene<'_>, used: &str) {
     if steps.record.pending_roll.is_none() {
+        // What runs needs no template, but a person who looks at an old member finds its own. That
+        // it goes with the last of them is no drift.
+        let kind = if scene.context.machines.off() {
+            ChangeKind::Delete
+        } else {
+            ChangeKind::Bookkeeping
+        };
         let left: Vec<String> = steps
             .record
             .superseded_templates
             .iter()
             .filter(|name| *name != used && scene.templates.contains_key(name.as_str()))
+            .filter(|name| scene.context.machines.off() || !scene.is_in_use(name))
             .cloned()
             .collect();
         for name in left {
             steps.call(Call::new(
                 Action::DeleteTemplate { name: name.clone() },
-                ChangeKind::Delete,
+                kind,
                 template::object(&name),
                 "nothing launches from it any more",
             ));

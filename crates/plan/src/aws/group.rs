@@ -8,11 +8,12 @@ use super::{
     action::{Action, GroupUpdate},
     desired::GroupSpec,
     limits, names,
-    observed::{Group, Policy},
+    observed::{Group, Hook, Policy},
     steps::Steps,
 };
 use crate::pool::{
     action::{ChangeKind, Effect, FieldChange},
+    record::DrainHook,
     steps::{Call, arrow, field},
 };
 
@@ -22,6 +23,10 @@ const HEALTH_CHECK: &str = "EC2";
 pub const CPU_METRIC: &str = "ASGAverageCPUUtilization";
 /// Type of the CPU policy.
 pub const POLICY_TYPE: &str = "TargetTrackingScaling";
+/// What the lifecycle hook holds up.
+pub const HOOK_TRANSITION: &str = "autoscaling:EC2_INSTANCE_TERMINATING";
+/// What becomes of a held instance when nobody answers: it goes.
+pub const HOOK_RESULT: &str = "CONTINUE";
 
 /// Stable logical name of a group.
 pub fn object(name: &str) -> String {
@@ -33,17 +38,97 @@ pub fn policy_object() -> String {
     format!("scaling_policy/{}", names::POLICY)
 }
 
+/// Stable logical name of the lifecycle hook.
+pub fn hook_object() -> String {
+    format!("lifecycle_hook/{}", names::HOOK)
+}
+
 /// A new group as people see it.
 pub fn described(spec: &GroupSpec, template_name: &str) -> Vec<FieldChange> {
     let new = |name: &str, value: Value| field(name, Value::Null, value);
-    vec![
+    let hook = spec
+        .hook
+        .map(|hook| new("lifecycle_hook", json!(shown(&wanted_hook(hook)))));
+    let mut changes = vec![
         new("min_size", json!(spec.min_size)),
         new("max_size", json!(spec.max_size)),
         new("desired_capacity", json!(spec.desired_capacity)),
         new("launch_template", json!(format!("{template_name} $Latest"))),
         new("subnets", json!(spec.subnets)),
         new("capacity_rebalance", json!(spec.capacity_rebalance)),
-    ]
+    ];
+    changes.extend(hook);
+    changes
+}
+
+fn wanted_hook(hook: DrainHook) -> Hook {
+    Hook {
+        transition: HOOK_TRANSITION.to_owned(),
+        heartbeat_seconds: hook.heartbeat_seconds,
+        default_result: HOOK_RESULT.to_owned(),
+    }
+}
+
+fn shown(hook: &Hook) -> String {
+    format!(
+        "{}, {} s, {}",
+        hook.transition, hook.heartbeat_seconds, hook.default_result
+    )
+}
+
+/// The lifecycle hook: put where it is wanted and missing or different, deleted where it was put
+/// and is not wanted any more. The record knows of it before AWS does.
+pub fn hook(steps: &mut Steps<'_>, spec: &GroupSpec, found: Option<&Hook>) {
+    let Some(wanted) = spec.hook else {
+        drop_hook(steps, &spec.name, "the pool has no Machines any more");
+        return;
+    };
+    steps.remember(
+        "the lifecycle hook that holds instances for their drain",
+        |record| {
+            record.hook = Some(wanted);
+        },
+    );
+    let hook = wanted_hook(wanted);
+    if found == Some(&hook) {
+        return;
+    }
+    let kind = found.map_or(ChangeKind::Create, |_| ChangeKind::Update);
+    steps.call(
+        Call::new(
+            Action::PutHook {
+                group: spec.name.clone(),
+                heartbeat_seconds: wanted.heartbeat_seconds,
+            },
+            kind,
+            hook_object(),
+            "instances that the group ends are drained first",
+        )
+        .changes(vec![field(
+            "lifecycle_hook",
+            json!(found.map(shown)),
+            json!(shown(&hook)),
+        )]),
+    );
+}
+
+/// Deletes the hook that the record knows of; what it holds goes on.
+pub fn drop_hook(steps: &mut Steps<'_>, group: &str, because: &str) {
+    if steps.record.hook.is_none() {
+        return;
+    }
+    steps.call(Call::new(
+        Action::DeleteHook {
+            group: group.to_owned(),
+        },
+        ChangeKind::Delete,
+        hook_object(),
+        because,
+    ));
+    steps.remember("the lifecycle hook is gone", |record| {
+        record.hook = None;
+        record.held.clear();
+    });
 }
 
 /// An update under construction.
@@ -62,13 +147,15 @@ impl Draft {
     }
 }
 
-/// The one `UpdateAutoScalingGroup` of a plan, when anything differs.
+/// The one `UpdateAutoScalingGroup` of a plan, when anything differs. With pool Machines the sizes
+/// are theirs to move (`machines`).
 pub fn update(
     steps: &mut Steps<'_>,
     spec: &GroupSpec,
     subnets: &BTreeSet<String>,
     group: &Group,
     template_name: &str,
+    has_machines: bool,
 ) {
     let mut draft = Draft {
         update: GroupUpdate {
@@ -79,7 +166,9 @@ pub fn update(
         effect: Effect::None,
         changes: Vec::new(),
     };
-    size(&mut draft, spec, group);
+    if !has_machines {
+        size(&mut draft, spec, group);
+    }
     template(&mut draft, group, template_name);
     zones(&mut draft, subnets, group);
     settings(&mut draft, spec, group);

@@ -1,5 +1,7 @@
 //! What to look at: from a desired state, or from the record where inputs are bad or gone.
 
+use std::collections::BTreeSet;
+
 use super::{
     desired::{Desired, ImageChoice},
     names,
@@ -27,6 +29,7 @@ pub fn of_desired(desired: &Desired, context: &PoolContext<'_>) -> Handle {
         old_payload: moved_from.filter(|old| *old != place),
         payload: Some(place),
         image,
+        explained: explained(context),
     }
 }
 
@@ -41,7 +44,22 @@ pub fn of_record(context: &PoolContext<'_>) -> Option<Handle> {
         payload: applied_place(record),
         old_payload: old_place(record),
         image: None,
+        explained: explained(context),
     })
+}
+
+/// The held instances whose cause is recorded; `None` for a pool without Machines.
+fn explained(context: &PoolContext<'_>) -> Option<BTreeSet<String>> {
+    if context.machines.off() {
+        return None;
+    }
+    let held = aws_record(context).map(|record| &record.held);
+    let told = held.into_iter().flatten();
+    Some(
+        told.filter(|(_, held)| held.because.is_some())
+            .map(|(id, _)| id.clone())
+            .collect(),
+    )
 }
 
 fn applied_place(record: &AwsRecord) -> Option<(String, String)> {

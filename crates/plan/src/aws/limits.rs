@@ -48,6 +48,22 @@ pub const REFRESH_LOOK_AGAIN_SECONDS: u32 = 5;
 /// minute.
 pub const DRAIN_LOOK_AGAIN_SECONDS: u32 = 10;
 
+/// When to look again at instances that were told to end: ours; the hook holds each for a moment,
+/// and answering it is what ends it.
+pub const END_LOOK_AGAIN_SECONDS: u32 = 5;
+
+/// A hold is prolonged after this part of its heartbeat timeout: ours, so that one that is lost is
+/// made up for by the next.
+pub const HEARTBEAT_SHARE: i64 = 3;
+
+/// From a Spot interruption notice to the end of the instance (EC2 user guide, "Spot Instance
+/// interruption notices").
+pub const SPOT_NOTICE_SECONDS: i64 = 120;
+
+/// Heartbeats of one hold that AWS takes (Auto Scaling API, `PutLifecycleHook`: the whole wait is at
+/// most 100 times the heartbeat timeout).
+pub const HEARTBEATS: i64 = 100;
+
 /// When to look again at a group that AWS is deleting: ours.
 pub const DELETE_LOOK_AGAIN_SECONDS: u32 = 5;
 

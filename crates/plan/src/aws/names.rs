@@ -8,6 +8,9 @@ use crate::pool::{payload::sha256_hex, record::RollKey};
 /// Name of the CPU policy; fixed.
 pub const POLICY: &str = "captf-cpu-target-tracking";
 
+/// Name of the lifecycle hook; fixed.
+pub const HOOK: &str = "remuda-drain";
+
 /// The process that stays suspended: a new zone fills only through new launches.
 pub const SUSPENDED_PROCESS: &str = "AZRebalance";
 

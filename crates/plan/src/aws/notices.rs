@@ -26,7 +26,7 @@ fn launches(observed: &Observed) -> impl Iterator<Item = Notice> {
 
 fn is_short(observed: &Observed) -> bool {
     let desired = observed.group.known().and_then(Option::as_ref);
-    let members = observed.members.known();
+    let members = observed.members().ok();
     desired.zip(members).is_some_and(|(group, members)| {
         i64::try_from(members.len()).is_ok_and(|members| members < group.desired_capacity)
     })

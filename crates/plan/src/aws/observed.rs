@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::desired::{ImageQuery, TemplateData};
-use crate::pool::{members::Member, read::Read};
+use crate::{
+    error::CloudFailure,
+    pool::{members::Member, read::Read},
+};
 
 /// What to look at; built from `Desired` or, for deletion and refreshes, from the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,6 +26,9 @@ pub struct Handle {
     pub old_payload: Option<(String, String)>,
     /// Image to look up.
     pub image: Option<ImageQuery>,
+    /// Set with pool Machines: the lifecycle hook is read with everything, and why instances leave
+    /// whenever some are held. These are explained already.
+    pub explained: Option<BTreeSet<String>>,
 }
 
 /// Everything observed of one pool.
@@ -29,8 +36,8 @@ pub struct Handle {
 pub struct Observed {
     /// The group, `None` when it does not exist.
     pub group: Read<Option<Group>>,
-    /// Members by the group's name tag, sorted by provider id.
-    pub members: Read<Vec<Member>>,
+    /// Instances by the group's name tag, sorted by provider id, those that shut down included.
+    pub instances: Read<Vec<Instance>>,
     /// Our CPU policy.
     pub policy: Read<Option<Policy>>,
     /// Launch templates whose name starts with the prefix, by name.
@@ -45,6 +52,65 @@ pub struct Observed {
     pub refreshes: Read<Vec<Refresh>>,
     /// Failed scaling activities of the last hour, newest first; asked for when short of members.
     pub failed_activities: Read<Vec<Activity>>,
+    /// Our lifecycle hook.
+    pub hook: Read<Option<Hook>>,
+    /// Why instances leave, by instance id: asked for when some are held and not explained.
+    pub departures: Read<BTreeMap<String, Departure>>,
+}
+
+impl Observed {
+    /// Members: the instances that neither shut down nor are gone.
+    ///
+    /// # Errors
+    /// The failed read.
+    pub fn members(&self) -> Result<Vec<Member>, CloudFailure> {
+        let instances = self.instances.needed("members")?;
+        let staying = instances.iter().filter(|instance| !instance.ending);
+        Ok(staying.map(|instance| instance.member.clone()).collect())
+    }
+}
+
+/// A time as EC2 writes it: `2026-11-30T10:00:00.000Z`.
+pub fn time(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}
+
+/// A time as the SDK holds it: seconds since the epoch.
+pub fn time_of_seconds(seconds: i64) -> Option<Timestamp> {
+    Timestamp::from_second(seconds).ok()
+}
+
+/// An instance as EC2 shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Instance {
+    /// What a pool publishes of it.
+    pub member: Member,
+    /// It shuts down: no member any more.
+    pub ending: bool,
+    /// Of the Spot market.
+    pub interruptible: bool,
+    /// `LaunchTime`.
+    pub launched_at: Option<Timestamp>,
+}
+
+/// A lifecycle hook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hook {
+    /// `autoscaling:EC2_INSTANCE_TERMINATING`.
+    pub transition: String,
+    /// `HeartbeatTimeout`.
+    pub heartbeat_seconds: i64,
+    /// `CONTINUE`.
+    pub default_result: String,
+}
+
+/// A termination under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Departure {
+    /// When it began.
+    pub since: Option<Timestamp>,
+    /// AWS's own words.
+    pub cause: String,
 }
 
 /// An Auto Scaling group.
@@ -68,6 +134,8 @@ pub struct Group {
     pub template_version: Option<String>,
     /// Subnets of `VPCZoneIdentifier`.
     pub subnets: BTreeSet<String>,
+    /// Zones of the subnets, as AWS lists them.
+    pub zones: BTreeSet<String>,
     /// `CapacityRebalance`.
     pub capacity_rebalance: bool,
     /// `EC2`.

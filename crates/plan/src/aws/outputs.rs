@@ -47,7 +47,7 @@ pub fn outputs(
     context: &PoolContext<'_>,
 ) -> Result<Outputs, CloudFailure> {
     let group = observed.group.needed("group")?.as_ref();
-    let members = observed.members.needed("members")?;
+    let members = observed.members()?;
     let record = aws_record(context);
     // A group on its way out shows sizes of zero that nobody asked for: it counts as gone.
     let serving = group.filter(|group| group.status.is_none());
@@ -72,7 +72,7 @@ pub fn outputs(
         group.map(|group| group.arn.clone()),
         replicas,
         members.clone(),
-        verdict(&handle.group_name, serving, members),
+        verdict(&handle.group_name, serving, &members),
         extra,
     ))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     desired::{Desired, ImageChoice, TemplateData, subnets_of},
     group, limits, names,
-    observed::{Group, Observed, PayloadHead, Policy, Refresh, Template},
+    observed::{Group, Hook, Instance, Observed, PayloadHead, Policy, Refresh, Template},
     ownership,
     remembered::{Remembered, aws_record},
     roll::{self, Roll, Standing},
@@ -35,6 +35,9 @@ pub(super) struct Scene<'a> {
     pub(super) payload: Option<&'a PayloadHead>,
     pub(super) old_payload_is_gone: bool,
     pub(super) refreshes: Option<&'a [Refresh]>,
+    pub(super) hook: Option<&'a Hook>,
+    /// Instances; none where only Machines would look at them and there are none.
+    pub(super) instances: &'a [Instance],
     /// Template data with its image.
     pub(super) data: TemplateData,
     pub(super) subnets: BTreeSet<String>,
@@ -105,7 +108,17 @@ pub(super) fn look<'a>(
         Some(_) => need(&observed.policy, "scaling policy")?.as_ref(),
         None => None,
     };
-    if let (Some(_), Read::Unknown(failure)) = (group, &observed.refreshes) {
+    let has_machines = !context.machines.off();
+    let hook = match group {
+        Some(_) if has_machines => need(&observed.hook, "lifecycle hook")?.as_ref(),
+        Some(_) | None => None,
+    };
+    let instances = if has_machines {
+        need(&observed.instances, "instances")?.as_slice()
+    } else {
+        &[]
+    };
+    if let (Some(_), Read::Unknown(failure), false) = (group, &observed.refreshes, has_machines) {
         let is_owed = remembered.record.pending_roll.is_some()
             || remembered.record.roll_key.as_ref() != Some(&desired.roll_key);
         if is_owed {
@@ -135,6 +148,8 @@ pub(super) fn look<'a>(
         payload: need(&observed.payload, "payload object")?.as_ref(),
         old_payload_is_gone: matches!(observed.old_payload, Read::Known(None)),
         refreshes: observed.refreshes.known().map(Vec::as_slice),
+        hook,
+        instances,
         data: TemplateData {
             image_id,
             ..desired.template.clone()
@@ -196,6 +211,14 @@ impl<'a> Scene<'a> {
             &self.desired.roll_key,
             used,
         )
+    }
+
+    /// An instance of the group was made from this template.
+    pub(super) fn is_in_use(&self, name: &str) -> bool {
+        let listed = self.group.into_iter().flat_map(|group| &group.instances);
+        listed
+            .filter_map(|instance| instance.template_name.as_deref())
+            .any(|used| used == name)
     }
 
     fn make(&self, replaced: Option<&'a Template>, because: &str) -> Target<'a> {
@@ -322,6 +345,10 @@ impl<'a> Scene<'a> {
     ) -> bool {
         let name = &self.desired.group.name;
         let warmup = self.desired.refresh_warmup_seconds;
+        if !self.context.machines.off() {
+            // Members of the old template go by their Machines, each drained first.
+            return true;
+        }
         match roll {
             Roll::Nothing | Roll::Abandon(_) => true,
             Roll::Begin {

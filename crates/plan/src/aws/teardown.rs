@@ -99,6 +99,8 @@ fn drain(steps: &mut Steps<'_>, observed: &Observed, group: &Group) {
             because,
         ));
     }
+    // Machines that were to be drained are by now: a hook would only hold up what is left.
+    group::drop_hook(steps, name, because);
     empty(steps, group);
     if group.instances.is_empty() {
         steps.call(

@@ -18,6 +18,8 @@ use crate::{
 };
 
 const VOLUME_GIB: std::ops::RangeInclusive<i64> = 8..=16_384;
+const HEARTBEAT_SECONDS: std::ops::RangeInclusive<i64> = 30..=7_200;
+const DRAIN_SECONDS: std::ops::RangeInclusive<i64> = 30..=172_800;
 const AWS_INTEGER: std::ops::RangeInclusive<i64> = 0..=2_147_483_647;
 
 declare_variables! {
@@ -101,6 +103,35 @@ declare_variables! {
             code: "V-12",
             rule: "must be a number above 0 and at most 100",
             holds: |v| v.as_f64().is_some_and(|percent| percent > 0.0 && percent <= 100.0),
+        }],
+    }
+
+    /// With pool Machines: how long the group waits for a sign of life while an instance that it
+    /// ends is drained. Remuda sends one after a third of it; when Remuda is away for longer, the
+    /// instance goes.
+    drain_heartbeat_seconds: i64 {
+        kind: Kind::Number,
+        default: "300",
+        nullable: false,
+        effect: Effect::None,
+        checks: [Check {
+            code: "V-22",
+            rule: "must be a whole number from 30 to 7200",
+            holds: |v| whole(v, HEARTBEAT_SECONDS),
+        }],
+    }
+
+    /// With pool Machines: how long an instance that the group ends (scale-in, Spot, a failed
+    /// health check) is held for its drain at most. AWS allows 100 heartbeats and 48 hours.
+    drain_limit_seconds: i64 {
+        kind: Kind::Number,
+        default: "3600",
+        nullable: false,
+        effect: Effect::None,
+        checks: [Check {
+            code: "V-23",
+            rule: "must be a whole number from 30 to 172800",
+            holds: |v| whole(v, DRAIN_SECONDS),
         }],
     }
 
@@ -354,7 +385,7 @@ fn is_device(name: &str) -> bool {
 /// Converts and checks the user variables; all problems at once.
 ///
 /// # Errors
-/// `V-0`, `V-10` to `V-21`, sorted.
+/// `V-0`, `V-10` to `V-23`, sorted.
 pub fn resolve(variables: &UserVariables) -> Result<Vars, Vec<Refusal>> {
     let resolved: Map<String, Value> = declared::resolve(Vars::TABLE, variables)?;
     Ok(serde_json::from_value(Value::Object(resolved))

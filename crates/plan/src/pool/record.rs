@@ -188,6 +188,33 @@ pub struct AwsRecord {
     pub superseded_templates: BTreeSet<String>,
     /// The payload object of an earlier bucket, until it is deleted.
     pub old_payload: Option<PayloadPlace>,
+    /// Our terminating lifecycle hook: set before it is put, `None` once it is deleted. Without pool
+    /// Machines there is none.
+    pub hook: Option<DrainHook>,
+    /// Instances that the hook holds for their drain, by instance id.
+    pub held: BTreeMap<String, Held>,
+}
+
+/// How long an Auto Scaling group waits for the drain of an instance that it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DrainHook {
+    /// The group waits this long after the last heartbeat.
+    pub heartbeat_seconds: i64,
+    /// No heartbeat prolongs the wait beyond this.
+    pub limit_seconds: i64,
+}
+
+/// An instance that a lifecycle hook holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// When the wait began, or was first seen.
+    pub since: Timestamp,
+    /// Why the cloud ends it, once that is known.
+    pub because: Option<String>,
+    /// When the wait was last prolonged; written before the call.
+    pub prolonged_at: Timestamp,
 }
 
 /// What decides a roll: nothing else does.

@@ -5,12 +5,33 @@ use std::collections::BTreeSet;
 use remuda_plan::aws::{
     action::{Action as Call, GroupUpdate},
     desired::GroupSpec,
-    group::{CPU_METRIC, POLICY_TYPE},
-    observed::{Group, Policy, Refresh},
+    group::{CPU_METRIC, HOOK_RESULT, HOOK_TRANSITION, POLICY_TYPE},
+    observed::{Group, GroupInstance, Hook, Policy, Refresh},
     roll,
 };
 
 use super::{Cloud, Versioned};
+
+/// Lifecycle state of an instance that a hook holds.
+pub(crate) const HELD: &str = "Terminating:Wait";
+
+pub(crate) fn is_terminating(instance: &GroupInstance) -> bool {
+    instance.lifecycle_state.starts_with("Terminating")
+}
+
+fn hook(heartbeat_seconds: i64) -> Hook {
+    Hook {
+        transition: HOOK_TRANSITION.to_owned(),
+        heartbeat_seconds,
+        default_result: HOOK_RESULT.to_owned(),
+    }
+}
+
+/// `subnet-0aaa…` lies in `us-east-1a`.
+fn zones_of(subnets: &BTreeSet<String>) -> BTreeSet<String> {
+    let letters = subnets.iter().filter_map(|subnet| subnet.chars().nth(8));
+    letters.map(|letter| format!("us-east-1{letter}")).collect()
+}
 
 impl Cloud {
     /// Whether the call came to its end at once, or the code with which it was refused.
@@ -72,6 +93,26 @@ impl Cloud {
             Call::StartRefresh { .. } => self.start_refresh()?,
             Call::CancelRefresh { .. } => return Ok(self.cancel_refresh()),
             Call::DeleteGroup { .. } => self.delete_group()?,
+            Call::EndInstance {
+                instance_id,
+                decrement,
+                ..
+            } => self.end_instance(instance_id, *decrement)?,
+            Call::CompleteHook { instance_id, .. } => {
+                let group = self.group.as_mut().ok_or("ValidationError")?;
+                group
+                    .instances
+                    .retain(|i| i.instance_id != *instance_id || i.lifecycle_state != HELD);
+            }
+            Call::ProlongHook { .. } => {}
+            Call::PutHook {
+                heartbeat_seconds, ..
+            } => self.hook = Some(hook(*heartbeat_seconds)),
+            Call::DeleteHook { .. } => {
+                self.hook = None;
+                let group = self.group.as_mut().ok_or("ValidationError")?;
+                group.instances.retain(|i| i.lifecycle_state != HELD);
+            }
             Call::TagGroup { .. }
             | Call::UntagGroup { .. }
             | Call::SuspendProcesses { .. }
@@ -81,6 +122,30 @@ impl Cloud {
             | Call::UnprotectInstances { .. } => self.change_group(call)?,
         }
         Ok(true)
+    }
+
+    /// AWS ends the named instance, at the hook if there is one, and replaces it unless told not to.
+    fn end_instance(&mut self, id: &str, decrement: bool) -> Result<(), &'static str> {
+        let has_hook = self.hook.is_some();
+        let group = self.group.as_mut().ok_or("ValidationError")?;
+        let at = group.instances.iter().position(|i| i.instance_id == id);
+        let at = at.ok_or("ValidationError")?;
+        if is_terminating(&group.instances[at]) {
+            return Ok(());
+        }
+        if decrement {
+            if group.desired_capacity <= group.min_size {
+                return Err("ValidationError");
+            }
+            group.desired_capacity -= 1;
+        }
+        self.ended.push(id.to_owned());
+        if has_hook {
+            HELD.clone_into(&mut group.instances[at].lifecycle_state);
+        } else {
+            group.instances.remove(at);
+        }
+        Ok(())
     }
 
     fn template_by_id(&mut self, id: &str) -> Result<&mut Versioned, &'static str> {
@@ -107,6 +172,7 @@ impl Cloud {
             template_name: Some(template_name.to_owned()),
             template_version: Some("$Latest".to_owned()),
             subnets: spec.subnets.clone(),
+            zones: zones_of(&spec.subnets),
             capacity_rebalance: spec.capacity_rebalance,
             health_check_type: "EC2".to_owned(),
             health_check_grace_period_seconds: 300,
@@ -120,6 +186,7 @@ impl Cloud {
             instances: Vec::new(),
             status: None,
         });
+        self.hook = spec.hook.map(|wanted| hook(wanted.heartbeat_seconds));
         self.rolled_to = Some(template_name.to_owned());
         self.tick();
         Ok(())
@@ -154,6 +221,7 @@ impl Cloud {
             .clamp(group.min_size, group.max_size);
         if let Some(subnets) = &update.subnets {
             group.subnets.clone_from(subnets);
+            group.zones = zones_of(subnets);
         }
         group.capacity_rebalance = update
             .capacity_rebalance

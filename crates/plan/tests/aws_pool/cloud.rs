@@ -17,12 +17,13 @@ use remuda_plan::{
         action::Action as Call,
         desired::{Desired, TemplateData},
         observed::{
-            Activity, Group, GroupInstance, Handle, Observed, PayloadHead, Policy, Refresh,
-            Template,
+            Activity, Departure, Group, GroupInstance, Handle, Hook, Instance, Observed,
+            PayloadHead, Policy, Refresh, Template,
         },
         outputs::provider_id,
     },
     driver::{self, Driver},
+    machines::group::GroupMember,
     pool::{
         action::{Action, Outlook, Plan, PlanStop},
         members::{Address, Member, MemberState},
@@ -35,6 +36,8 @@ use super::demo::Demo;
 
 #[path = "calls.rs"]
 mod calls;
+
+pub(crate) use calls::{HELD, is_terminating};
 
 /// A launch template with all its versions.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +74,14 @@ pub(crate) struct Cloud {
     pub(crate) image: Option<String>,
     /// Members besides the group's own instances, for reads.
     pub(crate) extra_members: Vec<Member>,
+    /// Our lifecycle hook.
+    pub(crate) hook: Option<Hook>,
+    /// Why instances leave, as AWS tells it.
+    pub(crate) departures: BTreeMap<String, Departure>,
+    /// Zones of instances that are not in `us-east-1a`.
+    pub(crate) zones: BTreeMap<String, String>,
+    /// Instances that were ended by name, in order.
+    pub(crate) ended: Vec<String>,
     /// Every call, in order, by its name.
     pub(crate) calls: Vec<String>,
     /// Every call with its content.
@@ -123,6 +134,11 @@ fn call_name(call: &Call) -> &'static str {
         Call::DeleteCpuPolicy { .. } => "DeletePolicy",
         Call::StartRefresh { .. } => "StartInstanceRefresh",
         Call::CancelRefresh { .. } => "CancelInstanceRefresh",
+        Call::PutHook { .. } => "PutLifecycleHook",
+        Call::DeleteHook { .. } => "DeleteLifecycleHook",
+        Call::EndInstance { .. } => "TerminateInstanceInAutoScalingGroup",
+        Call::CompleteHook { .. } => "CompleteLifecycleAction",
+        Call::ProlongHook { .. } => "RecordLifecycleActionHeartbeat",
         Call::UnprotectInstances { .. } => "SetInstanceProtection",
         Call::DeleteGroup { .. } => "DeleteAutoScalingGroup",
     }
@@ -159,7 +175,7 @@ impl Cloud {
             .map(|(name, found)| (name.clone(), described(name, found)))
             .collect();
         Observed {
-            members: Read::Known(self.members(group.as_ref())),
+            instances: Read::Known(self.instances(group.as_ref())),
             group: Read::Known(group),
             policy: Read::Known(self.policy.clone()),
             templates: Read::Known(templates),
@@ -168,14 +184,32 @@ impl Cloud {
             image: Read::Known(handle.image.as_ref().and(self.image.clone())),
             refreshes: Read::Known(self.refreshes.clone()),
             failed_activities: Read::Known(self.failed_activities.clone()),
+            hook: match &handle.explained {
+                Some(_) => Read::Known(self.hook.clone()),
+                None => Read::NotAsked,
+            },
+            departures: match &handle.explained {
+                Some(_) => Read::Known(self.departures.clone()),
+                None => Read::NotAsked,
+            },
         }
     }
 
-    fn members(&self, group: Option<&Group>) -> Vec<Member> {
+    fn instances(&self, group: Option<&Group>) -> Vec<Instance> {
         let own = group.into_iter().flat_map(|group| &group.instances);
-        own.map(|instance| member(&instance.instance_id, "us-east-1a", "running"))
-            .chain(self.extra_members.clone())
-            .collect()
+        own.map(|instance| {
+            let id = &instance.instance_id;
+            let zone = self.zones.get(id).map_or("us-east-1a", String::as_str);
+            member(id, zone, "running")
+        })
+        .chain(self.extra_members.clone())
+        .map(|member| Instance {
+            ending: member.state == MemberState::Terminated,
+            interruptible: false,
+            launched_at: None,
+            member,
+        })
+        .collect()
     }
 
     /// The plan of a pass towards the desired state.
@@ -185,7 +219,36 @@ impl Cloud {
             panic!("an AWS pool");
         };
         let observed = driver::Observed::Aws(Box::new(self.observe(&handle)));
-        Driver::diff(&desired, &observed, &demo.context())
+        let plan = Driver::diff(&desired, &observed, &demo.context())?;
+        let handle = driver::Handle::Aws(handle);
+        Driver::Aws.tend_after(plan, &handle, &observed, &demo.context())
+    }
+
+    /// The plan of a pass that only looks: what Machines ask for.
+    pub(crate) fn tend(&self, demo: &Demo) -> Plan {
+        let (handle, observed) = self.look(demo);
+        Driver::Aws
+            .tend(&handle, &observed, &demo.context())
+            .expect("every read succeeded")
+    }
+
+    /// Members as the pool's Machines see them.
+    pub(crate) fn group_members(&self, demo: &Demo) -> Vec<GroupMember> {
+        let (handle, observed) = self.look(demo);
+        Driver::Aws
+            .members(&handle, &observed, &demo.context())
+            .expect("every read succeeded")
+    }
+
+    fn look(&self, demo: &Demo) -> (driver::Handle, driver::Observed) {
+        let handle = Driver::Aws
+            .handle_from_record(&demo.context())
+            .expect("something was applied");
+        let driver::Handle::Aws(inner) = &handle else {
+            panic!("an AWS pool");
+        };
+        let observed = driver::Observed::Aws(Box::new(self.observe(inner)));
+        (handle, observed)
     }
 
     /// The plan of a pass towards nothing.
@@ -289,14 +352,22 @@ impl Cloud {
                 return;
             }
             let desired = usize::try_from(group.desired_capacity).expect("not negative");
-            while group.instances.len() > desired {
-                let last = group.instances.iter().rposition(|i| !i.protected);
+            let active = |group: &Group| {
+                let staying = group.instances.iter().filter(|i| !is_terminating(i));
+                staying.count()
+            };
+            while active(group) > desired {
+                let mut chosen = group.instances.iter();
+                let last = chosen.rposition(|i| !i.protected && !is_terminating(i));
                 match last {
+                    Some(last) if self.hook.is_some() => {
+                        HELD.clone_into(&mut group.instances[last].lifecycle_state);
+                    }
                     Some(last) => drop(group.instances.remove(last)),
                     None => break,
                 }
             }
-            while group.instances.len() < desired {
+            while active(group) < desired {
                 self.launched += 1;
                 group.instances.push(GroupInstance {
                     instance_id: format!("i-{:017x}", self.launched),

@@ -7,6 +7,7 @@ use remuda_plan::{
     aws::desired::Desired,
     driver::{self, Driver, PoolContext},
     error::Refusal,
+    machines::group::{GroupWish, Machines},
     pool::{
         inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
         record::{AwsRecord, DriverRecord, Record},
@@ -36,6 +37,8 @@ pub(crate) struct Demo {
     pub(crate) ownership: BTreeMap<String, String>,
     pub(crate) installation: String,
     pub(crate) record: Option<Record>,
+    /// The pool has Machines, and they ask for this.
+    pub(crate) wish: Option<GroupWish>,
     pub(crate) now: i64,
 }
 
@@ -84,6 +87,7 @@ pub(crate) fn demo() -> Demo {
         ownership,
         installation: INSTALLATION.to_owned(),
         record: None,
+        wish: None,
         now: 1_790_000_000,
     }
 }
@@ -126,7 +130,10 @@ impl Demo {
             ownership: &self.ownership,
             installation: &self.installation,
             record: self.record.as_ref(),
-            machines: remuda_plan::machines::group::Machines::Off,
+            machines: match &self.wish {
+                Some(wish) => Machines::Asking(wish),
+                None => Machines::Off,
+            },
             now_epoch_seconds: self.now,
         }
     }

@@ -24,6 +24,7 @@ mod health;
 mod image;
 mod labels;
 mod lifecycle;
+mod machines;
 mod members;
 mod names;
 mod notices;

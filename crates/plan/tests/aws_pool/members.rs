@@ -186,7 +186,7 @@ fn a_failed_read_gives_no_outputs_so_that_the_last_ones_stay() {
     let of = |observed: &Observed| outputs(&handle, observed, &[], Some(3), &demo.context());
     assert!(of(&good).is_ok());
     let members = Observed {
-        members: Read::Unknown(failure.clone()),
+        instances: Read::Unknown(failure.clone()),
         ..good.clone()
     };
     assert_eq!(of(&members), Err(failure.clone()));
@@ -205,6 +205,7 @@ fn handle() -> Handle {
         payload: None,
         old_payload: None,
         image: None,
+        explained: None,
     }
 }
 

@@ -36,6 +36,8 @@ fn every_variable_has_the_default_of_the_document() {
     assert!(all.additional_security_group_ids.is_empty());
     assert!(all.additional_tags.is_empty());
     assert!((all.autoscaling_target_cpu_percent - 60.0).abs() < f64::EPSILON);
+    assert_eq!(all.drain_heartbeat_seconds, 300);
+    assert_eq!(all.drain_limit_seconds, 3600);
     assert_eq!(all.external_cluster_exports, None);
     assert_eq!(all.instance_metadata_hop_limit, 1);
     assert_eq!(all.instance_type, "m6i.large");
@@ -57,7 +59,7 @@ fn every_variable_has_the_default_of_the_document() {
     assert_eq!(all.autoscaler, "native");
     assert_eq!(
         vars::listed().len(),
-        19,
+        21,
         "another variable needs its default above"
     );
 }
@@ -376,6 +378,8 @@ fn another(name: &str) -> Value {
         "additional_tags" => json!({ "team": "data" }),
         "autoscaler" => json!("external"),
         "autoscaling_target_cpu_percent" => json!(70),
+        "drain_heartbeat_seconds" => json!(60),
+        "drain_limit_seconds" => json!(900),
         "instance_metadata_hop_limit" => json!(2),
         "instance_type" => json!("m6i.xlarge"),
         "machine_image.architecture" => json!({ "architecture": "arm64" }),

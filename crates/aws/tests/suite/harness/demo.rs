@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use remuda_plan::pool::{
-    inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
-    outputs::Outputs,
-    record::{AwsRecord, DriverRecord, Record},
-    secret::Secret,
+use remuda_plan::{
+    machines::group::GroupWish,
+    pool::{
+        inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
+        outputs::Outputs,
+        record::{AwsRecord, DriverRecord, Record},
+        secret::Secret,
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -95,6 +98,8 @@ pub struct Pool {
     pub installation: String,
     /// What was last published.
     pub published: Option<Outputs>,
+    /// The pool has Machines, and they ask for this.
+    pub wish: Option<GroupWish>,
 }
 
 impl Pool {
@@ -142,9 +147,23 @@ impl Pool {
             record: None,
             installation: INSTALLATION.to_owned(),
             published: None,
+            wish: None,
         };
         pool.set("additional_tags", json!({ "team": "platform" }));
         pool
+    }
+
+    /// The pool has Machines that ask for so many members, and for nothing else.
+    pub fn resize(&mut self, replicas: i64) {
+        self.inputs.replicas = replicas;
+        let wish = self.wish.get_or_insert_default();
+        wish.capacity = replicas;
+        wish.bounds = Some((replicas, replicas));
+    }
+
+    /// What its Machines ask for.
+    pub fn ask(&mut self) -> &mut GroupWish {
+        self.wish.as_mut().expect("the pool has Machines")
     }
 
     /// Sets a user variable.

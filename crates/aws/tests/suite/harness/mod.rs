@@ -15,6 +15,7 @@ use remuda_cloud::{Applied, Credentials, PoolBackend, PoolSession, backend::Cred
 use remuda_plan::{
     driver::{Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, Refusal},
+    machines::group::{GroupMember, Machines},
     pool::{
         action::{Action, Outlook, Plan, PlanStop, Step},
         outputs::Outputs,
@@ -217,6 +218,33 @@ impl World {
         self.recorded(pool, Goal::Nothing).await
     }
 
+    /// One pass that only looks, and does what the pool's Machines ask for.
+    pub async fn tend(&self, pool: &mut Pool) -> Pass {
+        self.recorded(pool, Goal::Members).await
+    }
+
+    /// Such passes until nothing is left to do; all their calls.
+    pub async fn tend_all(&self, pool: &mut Pool) -> Vec<Recorded> {
+        self.run(pool, Goal::Members).await
+    }
+
+    /// Members as the pool's Machines see them.
+    pub async fn group_members(&self, pool: &Pool) -> Vec<GroupMember> {
+        let ownership = pool.ownership();
+        let context = context(pool, &ownership, self.now());
+        let handle = handle_of(pool, &context);
+        let observed = self.observe_now(&handle).await;
+        Driver::Aws.members(&handle, &observed, &context).unwrap()
+    }
+
+    async fn observe_now(&self, handle: &Handle) -> Observed {
+        let session = self.session().await;
+        session
+            .observe(handle, Depth::Members, Freshness::Fresh)
+            .await
+            .unwrap()
+    }
+
     /// Passes until nothing is left to do; all their calls.
     pub async fn settle(&self, pool: &mut Pool) -> Vec<Recorded> {
         self.run(pool, Goal::Inputs).await
@@ -385,7 +413,15 @@ impl World {
                     .ok()?;
                 let handle = Driver::handle(&desired, context);
                 let observed = self.observe(&handle, Depth::Full).await;
-                (handle, Driver::diff(&desired, &observed, context))
+                let plan = Driver::diff(&desired, &observed, context)
+                    .and_then(|plan| Driver::Aws.tend_after(plan, &handle, &observed, context));
+                (handle, plan)
+            }
+            Goal::Members => {
+                let handle = Driver::Aws.handle_from_record(context)?;
+                let observed = self.observe_now(&handle).await;
+                let plan = Driver::Aws.tend(&handle, &observed, context);
+                (handle, plan)
             }
             Goal::Nothing => {
                 let Some(handle) = Driver::Aws.handle_from_record(context) else {
@@ -446,6 +482,7 @@ impl World {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Inputs,
+    Members,
     Nothing,
 }
 
@@ -470,7 +507,10 @@ fn context<'a>(
         ownership,
         installation: &pool.installation,
         record: pool.record.as_ref(),
-        machines: remuda_plan::machines::group::Machines::Off,
+        machines: match &pool.wish {
+            Some(wish) => Machines::Asking(wish),
+            None => Machines::Off,
+        },
         now_epoch_seconds,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     Answer,
     group::{Bounds, Creation, Deletion, Group, TemplateRef},
-    named_to_change, required, tag_calls,
+    hook_calls, named_to_change, required, tag_calls,
 };
 use crate::aws::{
     protocol::{AwsError, Params, Xml},
@@ -59,6 +59,7 @@ pub(super) fn create(site: &mut Site<'_>, params: &Params) -> Answer {
     };
     let mut group = Group::new(creation, site.fabric.now);
     settings(&mut group, params)?;
+    hook_calls::put_all(&mut group, params)?;
     group.tags = tag_calls::tags(params, "Tags", Some(name))?;
     let estate = site.estate.compute.id;
     group.poke(site.fabric, estate, site.fabric.timing.group_reaction);

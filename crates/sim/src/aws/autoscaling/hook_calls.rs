@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Answer,
-    group::{Hook, Transition},
+    group::{Group, Hook, Transition},
     named, named_to_change, required,
 };
 use crate::{
@@ -21,6 +21,24 @@ const DEFAULT_HEARTBEAT_SECONDS: i64 = 3600;
 
 pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
     let group = named_to_change(site, params)?;
+    let group = site
+        .estate
+        .groups
+        .get_mut(&group)
+        .expect("it was found by name");
+    put_on(group, params)?;
+    Ok(Xml::new())
+}
+
+/// The hooks that a group is created with.
+pub(super) fn put_all(group: &mut Group, params: &Params) -> Result<(), AwsError> {
+    for hook in params.list("LifecycleHookSpecificationList") {
+        put_on(group, hook)?;
+    }
+    Ok(())
+}
+
+fn put_on(group: &mut Group, params: &Params) -> Result<(), AwsError> {
     let name = required(params, "LifecycleHookName")?.to_owned();
     let seconds = params
         .int("HeartbeatTimeout")?
@@ -40,11 +58,6 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
             )));
         }
     };
-    let group = site
-        .estate
-        .groups
-        .get_mut(&group)
-        .expect("it was found by name");
     let known = group.hooks.get(&name).map(|hook| hook.transition);
     let transition = match params.text("LifecycleTransition") {
         Some(text) => Transition::from_name(text)
@@ -76,7 +89,7 @@ pub(super) fn put(site: &mut Site<'_>, params: &Params) -> Answer {
         metadata: owned("NotificationMetadata"),
     };
     group.hooks.insert(name, hook);
-    Ok(Xml::new())
+    Ok(())
 }
 
 pub(super) fn delete(site: &mut Site<'_>, params: &Params) -> Answer {

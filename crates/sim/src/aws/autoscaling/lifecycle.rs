@@ -192,7 +192,7 @@ impl Turn<'_> {
     }
 
     /// Takes a member out of the group: hooks first if asked for, then its instance.
-    pub(super) fn terminate(&mut self, id: &Name, cause: &str, with_hooks: bool) {
+    pub(crate) fn terminate(&mut self, id: &Name, cause: &str, with_hooks: bool) {
         let now = self.fabric.now;
         let lives = self.instance_lives(id);
         let Some(member) = self

@@ -227,16 +227,25 @@ impl Turn<'_> {
             Some(refresh) => refresh.floor(self.group.desired),
             None => self.group.desired,
         };
-        let mut marked: Vec<(Timestamp, Name)> = self
+        let mut marked: Vec<(Timestamp, Name, Replace)> = self
             .marked()
-            .map(|member| (member.launched, member.id.clone()))
+            .filter_map(|member| Some((member.launched, member.id.clone(), member.replace?)))
             .collect();
-        marked.sort_unstable();
+        marked.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let room = healthy.saturating_sub(floor) as usize;
-        for (_, id) in marked.into_iter().take(room) {
+        for (_, id, replace) in marked.into_iter().take(room) {
+            let active = self.group.active();
+            let cause = match replace {
+                Replace::Refresh => "an instance refresh.".to_owned(),
+                Replace::AtRisk => "an EC2 instance rebalance recommendation.".to_owned(),
+                Replace::ZoneLeft | Replace::Rebalance => format!(
+                    "a difference between desired and actual capacity, shrinking the capacity from \
+                     {active} to {}.",
+                    active - 1
+                ),
+            };
             let cause = format!(
-                "At {} an instance was taken out of service in response to its replacement being \
-                 in service.",
+                "At {} an instance was taken out of service in response to {cause}",
                 iso(now)
             );
             self.terminate(&id, &cause, true);

@@ -1,12 +1,18 @@
 //! Doing to the world what a cloud does by itself, or a person does by hand.
 
 use super::{World, estate_of_group, estate_of_instance};
-use crate::aws::{
-    autoscaling::{self, group::Replace},
-    ec2,
-    protocol::{AwsError, Params},
-    service::Handler,
-    state::{Name, Site, View, events::Event},
+use crate::{
+    aws::{
+        autoscaling::{
+            self,
+            group::{Replace, Transition},
+        },
+        ec2,
+        protocol::{AwsError, Params},
+        service::Handler,
+        state::{Name, Site, View, events::Event},
+    },
+    clock::iso,
 };
 
 impl World {
@@ -69,7 +75,8 @@ impl World {
     }
 
     /// Gives a Spot instance its two minutes' notice. A group with capacity rebalancing launches a
-    /// replacement at once. False when there is no such instance.
+    /// replacement at once, and calls the terminating lifecycle hook at once if it has one. False
+    /// when there is no such instance.
     pub fn interrupt_spot(&self, id: &str) -> bool {
         self.at_instance(id, |site, id| {
             let estate = site.estate.compute.id;
@@ -85,16 +92,25 @@ impl World {
                 site.fabric.timing.spot_notice,
                 Event::SpotEnds(estate, id.clone()),
             );
-            let Some(turn) = group.and_then(|group| site.turn(&group)) else {
+            let Some(mut turn) = group.and_then(|group| site.turn(&group)) else {
                 return;
             };
-            if turn.group.capacity_rebalance
-                && let Some(member) = turn.group.members.get_mut(&id)
-            {
-                member.replace = Some(Replace::AtRisk);
-                let reaction = turn.fabric.timing.group_reaction;
-                turn.group.poke(turn.fabric, estate, reaction);
+            if !turn.group.capacity_rebalance {
+                return;
             }
+            let mut hooks = turn.group.hooks.values();
+            if hooks.any(|hook| hook.transition == Transition::Terminating) {
+                let cause = format!(
+                    "At {} an instance was taken out of service in response to a Spot Instance \
+                     interruption notice.",
+                    iso(turn.fabric.now)
+                );
+                turn.terminate(&id, &cause, true);
+            } else if let Some(member) = turn.group.members.get_mut(&id) {
+                member.replace = Some(Replace::AtRisk);
+            }
+            let reaction = turn.fabric.timing.group_reaction;
+            turn.group.poke(turn.fabric, estate, reaction);
         })
     }
 
