@@ -33,6 +33,7 @@ fn handle(group: &str) -> Handle {
         payload: None,
         old_payload: None,
         image: None,
+        explained: None,
     })
 }
 
