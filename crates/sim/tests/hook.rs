@@ -325,18 +325,19 @@ async fn a_spot_notice_calls_the_hook_at_once_and_ends_the_instance_all_the_same
         ("InstanceId", victim.id.as_str()),
     ];
     for _ in 0..2 {
-        client.pass(40).await;
+        client.pass(30).await;
         client
             .asg("RecordLifecycleActionHeartbeat", &beat)
             .await
             .ok();
     }
     // Two minutes after the notice EC2 takes it, whatever the hook says.
-    client.pass(40).await;
+    client.pass(50).await;
     let left = client.sim.world().live_instances("pool");
     assert_eq!(left.len(), 2);
     assert!(!left.iter().any(|instance| instance.id == victim.id));
-    assert!(held(&client).is_empty());
+    client.pass(30).await;
+    assert!(held(&client).is_empty(), "gone from the group as well");
 }
 
 #[tokio::test(start_paused = true)]
