@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | `terraform_machine_pool` | TerraformMachinePool | always |
 //! | `identity` | TerraformClusterIdentity | where captf's own manager does not |
+//! | `machine` | Machine | standalone mode |
 //! | `machine_pool` | MachinePool | standalone mode |
 //! | `cluster` | Cluster | standalone mode |
 //! | `machine_health_check` | MachineHealthCheck | standalone mode |
@@ -26,6 +27,7 @@ mod cluster;
 mod conditions;
 mod contract;
 mod identity;
+mod machine;
 mod machine_conditions;
 mod machine_health_check;
 mod machine_pool;

@@ -124,12 +124,25 @@ impl LiveObjects {
         namespace: Option<&str>,
         selector: &str,
     ) -> Result<Vec<Value>, ApiError> {
-        let what = what("list", resource, namespace, "");
-        let mut objects = Vec::new();
         let mut params = ListParams::default().limit(500);
         if !selector.is_empty() {
             params = params.labels(selector);
         }
+        self.list_where(resource, namespace, params).await
+    }
+
+    /// Lists objects of any resource as `params` say, all pages of them.
+    ///
+    /// # Errors
+    /// The read failed.
+    pub(crate) async fn list_where(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        mut params: ListParams,
+    ) -> Result<Vec<Value>, ApiError> {
+        let what = what("list", resource, namespace, "");
+        let mut objects = Vec::new();
         loop {
             let request = Request::new(path(resource, namespace))
                 .list(&params)

@@ -29,12 +29,12 @@ use crate::{
     contract::Contracts,
     identity,
     kinds::Kind,
-    machine_health_check, machine_pool,
+    machine, machine_health_check, machine_pool,
     objects::ApiError,
     requeue::Failures,
     terraform_machine_pool,
     watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_only},
-    workload::{NodeNews, NodeWatches},
+    workload::{NodeNews, NodeWake, NodeWatches},
 };
 
 /// What runs, and how much of it at once.
@@ -193,9 +193,13 @@ fn core(
 ) {
     let (queue, woken) = mpsc::unbounded_channel();
     let (news, mut heard) = mpsc::unbounded_channel();
+    let (machine_news, machines_heard) = mpsc::unbounded_channel();
+    let nodes =
+        Arc::new(NodeWatches::new(ctx.workload.clone(), news).telling_machines(machine_news));
+    machines(house, ctx, nodes.clone(), machines_heard);
     let work = Arc::new(machine_pool::Workplace {
         contracts: Contracts::default(),
-        nodes: NodeWatches::new(ctx.workload.clone(), news),
+        nodes,
     });
     house.routes(machine_pool::routes(&queue, machine_pools));
     let (owners, listener) = (machine_pools.clone(), ctx.clone());
@@ -273,6 +277,34 @@ fn health_checks(house: &mut House<'_>, ctx: &Arc<Context>) {
     });
 }
 
+/// The Machine controller.
+fn machines(
+    house: &mut House<'_>,
+    ctx: &Arc<Context>,
+    nodes: Arc<NodeWatches>,
+    mut heard: mpsc::UnboundedReceiver<NodeWake>,
+) {
+    let (machines, kept) = kept(Kind::Machine, |machine| keep_only(machine, machine::KEPT));
+    house.watch(kept);
+    let (queue, woken) = mpsc::unbounded_channel();
+    house.routes(machine::routes(&queue, &machines));
+    house.tasks.spawn(async move {
+        while let Some(NodeWake { namespace, name }) = heard.recv().await {
+            if queue.send(ObjectKey::new(namespace, name)).is_err() {
+                return;
+            }
+        }
+    });
+    let work = Arc::new(machine::Workplace::new(nodes));
+    house.controller(Kind::Machine, machines, woken, Duration::ZERO, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let (ctx, work) = (ctx.clone(), work.clone());
+            async move { machine::reconcile(&key, &work, &ctx).await }.boxed()
+        }
+    });
+}
+
 /// What wakes an identity: itself, and what may use one.
 fn identity_routes(
     queue: &mpsc::UnboundedSender<ObjectKey>,
@@ -342,7 +374,12 @@ impl<'a> House<'a> {
         }
     }
 
+    /// Adds a watch that keeps its objects; routes that were there before stay.
     fn watch(&mut self, (kind, watch): (Kind, Watch)) {
+        let watch = match self.watches.remove(&(kind, None)) {
+            Some(before) => watch.taking_over(before),
+            None => watch,
+        };
         self.watches.insert((kind, None), watch);
     }
 

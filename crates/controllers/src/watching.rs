@@ -129,6 +129,12 @@ impl Watch {
         self
     }
 
+    /// Takes over the routes of another watch of the same kind.
+    pub(crate) fn taking_over(mut self, other: Self) -> Self {
+        self.routes.extend(other.routes);
+        self
+    }
+
     /// Keeps the objects, cut down by `slim`.
     pub(crate) fn keep(mut self, slim: fn(&mut DynamicObject)) -> (Self, Store<DynamicObject>) {
         let writer = Writer::new(self.kind.resource());

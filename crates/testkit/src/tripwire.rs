@@ -34,6 +34,9 @@ struct Inner {
     news: Notify,
     /// Kubernetes writes whose body holds one of these texts are refused.
     refused: Mutex<Vec<String>>,
+    /// Workload clusters answer nothing but errors.
+    cut: AtomicBool,
+    workload_writes: Mutex<Vec<String>>,
 }
 
 impl Tripwire {
@@ -68,6 +71,29 @@ impl Tripwire {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
+    }
+
+    /// From now on workload clusters cannot be reached (`true`), or can again. Watches that run end
+    /// by themselves.
+    pub fn cut_workload(&self, cut: bool) {
+        self.inner.cut.store(cut, Ordering::SeqCst);
+    }
+
+    /// The writes to workload clusters so far, in order: `PATCH /api/v1/nodes/…`.
+    pub fn workload_writes(&self) -> Vec<String> {
+        self.inner
+            .workload_writes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn wrote_far(&self, what: &str) {
+        self.inner
+            .workload_writes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(what.to_owned());
     }
 
     fn refuses(&self, body: &[u8]) -> bool {
@@ -135,11 +161,25 @@ impl Tripwire {
 pub(crate) struct Wired<S> {
     service: S,
     tripwire: Tripwire,
+    /// It is a workload cluster.
+    far: bool,
 }
 
 impl<S> Wired<S> {
     pub(crate) fn new(service: S, tripwire: Tripwire) -> Self {
-        Self { service, tripwire }
+        Self {
+            service,
+            tripwire,
+            far: false,
+        }
+    }
+
+    /// A workload cluster.
+    pub(crate) fn far(service: S, tripwire: Tripwire) -> Self {
+        Self {
+            far: true,
+            ..Self::new(service, tripwire)
+        }
     }
 }
 
@@ -167,8 +207,12 @@ where
         let path = request.uri().path().to_owned();
         let reads = request.method() == Method::GET || path.contains("/events.k8s.io/");
         let write = (!reads).then(|| format!("{} {path}", request.method()));
+        let far = self.far;
         Box::pin(async move {
             tripwire.alive().await;
+            if far && tripwire.inner.cut.load(Ordering::SeqCst) {
+                return Ok(unavailable());
+            }
             let Some(write) = write else {
                 let answer = service.oneshot(request).await;
                 tripwire.alive().await;
@@ -185,6 +229,9 @@ where
             }
             let request = Request::from_parts(parts, kube::client::Body::from(body));
             let answer = service.oneshot(request).await;
+            if far {
+                tripwire.wrote_far(&write);
+            }
             tripwire.wrote(write).await;
             answer
         })

@@ -289,7 +289,7 @@ impl World {
         let workload = MadeClusters::new(move |key| {
             let instance = server.existing_instance(&key.to_string())?;
             Some(Client::new(
-                Wired::new(instance.router(), wire.clone()),
+                Wired::far(instance.router(), wire.clone()),
                 "default",
             ))
         });

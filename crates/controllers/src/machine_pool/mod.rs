@@ -36,7 +36,7 @@ mod teardown;
 mod tests;
 mod watch;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use remuda_plan::status::publication::Requeue;
 
@@ -61,7 +61,7 @@ const RECONNECT: Duration = Duration::from_secs(30);
 /// What this controller needs besides the context.
 pub(crate) struct Workplace {
     pub contracts: Contracts,
-    pub nodes: NodeWatches,
+    pub nodes: Arc<NodeWatches>,
 }
 
 /// One pass over one MachinePool.

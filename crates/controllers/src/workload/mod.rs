@@ -2,6 +2,7 @@
 //!
 //! A cluster that cannot be reached is `Unreachable`, never "a cluster without Nodes".
 
+pub mod evacuation;
 mod kubeconfig;
 mod node_watch;
 mod nodes;

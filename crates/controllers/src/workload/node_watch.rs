@@ -1,5 +1,5 @@
-//! One watch of Nodes a workload cluster, shared by all its pools, that wakes exactly the pools
-//! whose members' Nodes changed.
+//! One watch of Nodes a workload cluster, shared by all its pools and Machines, that wakes exactly
+//! those whose Nodes changed.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -19,14 +19,16 @@ use kube::{
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{ClusterKey, NodeCache, NodeFact, Unreachable, WorkloadClusters};
+use remuda_plan::machines::names::instance_key;
 
-/// A pool whose Nodes changed.
+use super::{ClusterKey, NodeCache, NodeFact, Unreachable, WorkloadClusters, nodes::rest_of};
+
+/// A pool, or a Machine, whose Nodes changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeWake {
-    /// Namespace of the MachinePool.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Name of the MachinePool.
+    /// Name of the object.
     pub name: String,
 }
 
@@ -43,12 +45,20 @@ pub struct NodeNews {
 pub struct NodeWatches {
     clusters: Arc<dyn WorkloadClusters>,
     watches: Mutex<HashMap<ClusterKey, Watch>>,
-    news: mpsc::UnboundedSender<NodeNews>,
+    tell: Tell,
+}
+
+/// Who is told.
+#[derive(Clone)]
+struct Tell {
+    pools: mpsc::UnboundedSender<NodeNews>,
+    machines: Option<mpsc::UnboundedSender<NodeWake>>,
 }
 
 struct Watch {
     cache: Arc<NodeCache>,
     interest: Arc<Interest>,
+    machines: Arc<Interest>,
     started: Instant,
     _task: AbortOnDropHandle<()>,
 }
@@ -76,6 +86,7 @@ impl Interest {
         } else {
             inner.short.remove(pool);
         }
+        let ids: BTreeSet<String> = ids.iter().map(|id| instance_key(id)).collect();
         if inner.by_pool.get(pool) == Some(&ids) {
             return;
         }
@@ -112,6 +123,11 @@ impl Interest {
         std::mem::take(&mut inner.short)
     }
 
+    fn is_empty(&self) -> bool {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.by_pool.is_empty()
+    }
+
     fn everyone(&self) -> BTreeSet<NodeWake> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.by_pool.keys().cloned().collect()
@@ -124,8 +140,18 @@ impl NodeWatches {
         Self {
             clusters,
             watches: Mutex::default(),
-            news,
+            tell: Tell {
+                pools: news,
+                machines: None,
+            },
         }
+    }
+
+    /// Machines are told, too.
+    #[must_use]
+    pub fn telling_machines(mut self, machines: mpsc::UnboundedSender<NodeWake>) -> Self {
+        self.tell.machines = Some(machines);
+        self
     }
 
     /// The Nodes of a cluster, for one pool that is woken from now on when a Node of one of `ids`
@@ -141,6 +167,29 @@ impl NodeWatches {
         ids: BTreeSet<String>,
         short: bool,
     ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
+        self.watched(cluster, |watch| watch.interest.set(pool, ids, short))
+            .await
+    }
+
+    /// The same for one Machine, which is woken by whatever of the Node it decides on.
+    ///
+    /// # Errors
+    /// The cluster cannot be reached.
+    pub async fn nodes_of_machine(
+        &self,
+        cluster: &ClusterKey,
+        machine: &NodeWake,
+        ids: BTreeSet<String>,
+    ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
+        self.watched(cluster, |watch| watch.machines.set(machine, ids, false))
+            .await
+    }
+
+    async fn watched(
+        &self,
+        cluster: &ClusterKey,
+        register: impl FnOnce(&Watch),
+    ) -> Result<(Client, Arc<NodeCache>), Unreachable> {
         let client = self.clusters.client(cluster).await?;
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         if watches.get(cluster).is_some_and(Watch::is_worn_out) {
@@ -149,8 +198,8 @@ impl NodeWatches {
         }
         let watch = watches
             .entry(cluster.clone())
-            .or_insert_with(|| start(client.clone(), self.news.clone()));
-        watch.interest.set(pool, ids, short);
+            .or_insert_with(|| start(client.clone(), self.tell.clone()));
+        register(watch);
         Ok((client, watch.cache.clone()))
     }
 
@@ -159,7 +208,18 @@ impl NodeWatches {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         if watches
             .get(cluster)
-            .is_some_and(|watch| watch.interest.forget(pool))
+            .is_some_and(|watch| watch.interest.forget(pool) && watch.machines.is_empty())
+        {
+            watches.remove(cluster);
+        }
+    }
+
+    /// The same for a Machine.
+    pub fn forget_machine(&self, cluster: &ClusterKey, machine: &NodeWake) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        if watches
+            .get(cluster)
+            .is_some_and(|watch| watch.machines.forget(machine) && watch.interest.is_empty())
         {
             watches.remove(cluster);
         }
@@ -175,71 +235,132 @@ impl Watch {
     }
 }
 
-fn start(client: Client, news: mpsc::UnboundedSender<NodeNews>) -> Watch {
+fn start(client: Client, tell: Tell) -> Watch {
     let cache = Arc::new(NodeCache::default());
     let interest = Arc::new(Interest::default());
-    let task = tokio::spawn(follow(client, cache.clone(), interest.clone(), news));
+    let machines = Arc::new(Interest::default());
+    let follower = Follower {
+        cache: cache.clone(),
+        interest: interest.clone(),
+        machines: machines.clone(),
+        tell,
+    };
+    let task = tokio::spawn(follower.follow(client));
     Watch {
         cache,
         interest,
+        machines,
         started: Instant::now(),
         _task: AbortOnDropHandle::new(task),
     }
 }
 
-/// Follows the Nodes of one cluster until it is aborted.
-async fn follow(
-    client: Client,
+/// What one cluster's watch writes to.
+struct Follower {
     cache: Arc<NodeCache>,
     interest: Arc<Interest>,
-    news: mpsc::UnboundedSender<NodeNews>,
-) {
-    let nodes: Api<Node> = Api::all(client);
-    let mut events =
-        Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
-    let mut listed = Vec::new();
-    while let Some(event) = events.next().await {
-        let mut machines_changed = false;
-        let awake = match event {
-            Ok(Event::Init) => {
-                listed.clear();
-                BTreeSet::new()
+    machines: Arc<Interest>,
+    tell: Tell,
+}
+
+/// Whom an event wakes.
+#[derive(Default)]
+struct Awake {
+    pools: BTreeSet<NodeWake>,
+    machines: BTreeSet<NodeWake>,
+    machines_changed: bool,
+}
+
+impl Follower {
+    /// Follows the Nodes of one cluster until it is aborted.
+    async fn follow(self, client: Client) {
+        let nodes: Api<Node> = Api::all(client);
+        let mut events =
+            Box::pin(watcher::watcher(nodes, watcher::Config::default()).default_backoff());
+        let mut listed = Vec::new();
+        while let Some(event) = events.next().await {
+            let awake = match event {
+                Ok(event) => self.take(event, &mut listed),
+                Err(error) => self.broken(error.to_string()),
+            };
+            // A closed channel means that the controllers are shutting down.
+            for pool in awake.pools {
+                let machines_changed = awake.machines_changed;
+                let _ = self.tell.pools.send(NodeNews {
+                    pool,
+                    machines_changed,
+                });
             }
-            Ok(Event::InitApply(node)) => {
-                listed.push(NodeFact::of(&node));
-                BTreeSet::new()
-            }
-            Ok(Event::InitDone) => {
-                cache.replace(std::mem::take(&mut listed));
-                interest.everyone()
-            }
-            Ok(Event::Apply(node)) => {
-                let fact = NodeFact::of(&node);
-                let id = fact.provider_id.as_deref();
-                machines_changed = id.is_some_and(|id| cache.by_provider_id(id).is_none());
-                let known = interest.of(&cache.put(fact));
-                if machines_changed && known.is_empty() {
-                    interest.short()
-                } else {
-                    known
+            for machine in awake.machines {
+                if let Some(machines) = &self.tell.machines {
+                    let _ = machines.send(machine);
                 }
             }
-            Ok(Event::Delete(node)) => {
-                machines_changed = true;
-                interest.of(&cache.remove(node.metadata.name.as_deref().unwrap_or_default()))
+        }
+    }
+
+    fn take(&self, event: Event<Node>, listed: &mut Vec<(NodeFact, u64)>) -> Awake {
+        match event {
+            Event::Init => {
+                listed.clear();
+                Awake::default()
             }
-            Err(error) => {
-                tracing::warn!(%error, "the watch of a workload cluster's Nodes failed");
-                cache.broken(error.to_string());
-                BTreeSet::new()
+            Event::InitApply(node) => {
+                listed.push((NodeFact::of(&node), rest_of(&node)));
+                Awake::default()
             }
+            Event::InitDone => {
+                self.cache.replace(std::mem::take(listed));
+                Awake {
+                    pools: self.interest.everyone(),
+                    machines: self.machines.everyone(),
+                    machines_changed: false,
+                }
+            }
+            Event::Apply(node) => self.applied(&node),
+            Event::Delete(node) => {
+                let name = node.metadata.name.as_deref().unwrap_or_default();
+                let ids = self.cache.remove(name);
+                Awake {
+                    pools: self.interest.of(&ids),
+                    machines: self.machines.of(&ids),
+                    machines_changed: true,
+                }
+            }
+        }
+    }
+
+    fn applied(&self, node: &Node) -> Awake {
+        let fact = NodeFact::of(node);
+        let id = fact.provider_id.as_deref();
+        let machines_changed = id.is_some_and(|id| self.cache.by_provider_id(id).is_none());
+        let touched = self.cache.put(fact, rest_of(node));
+        let known = self.interest.of(&touched.by_fact);
+        let pools = if machines_changed && known.is_empty() {
+            self.interest.short()
+        } else {
+            known
         };
-        for pool in awake {
-            // A closed channel means that the controllers are shutting down.
-            let _ = news.send(NodeNews {
-                pool,
-                machines_changed,
-            });
+        Awake {
+            pools,
+            machines: self.machines.of(&touched.by_anything),
+            machines_changed,
+        }
+    }
+
+    /// Machines are told at once: how long the silence lasts decides what they say.
+    fn broken(&self, why: String) -> Awake {
+        tracing::warn!(error = %why, "the watch of a workload cluster's Nodes failed");
+        let was_whole = self.cache.trouble().is_none();
+        self.cache.broken(why);
+        let machines = if was_whole {
+            self.machines.everyone()
+        } else {
+            BTreeSet::new()
+        };
+        Awake {
+            machines,
+            ..Awake::default()
         }
     }
 }

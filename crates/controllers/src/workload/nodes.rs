@@ -2,12 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, PoisonError, RwLock},
 };
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use remuda_api::keys::taint;
+use remuda_plan::machines::names::instance_key;
 
 /// A Node, cut down to what a pool decides on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,42 @@ impl NodeFact {
     }
 }
 
+/// A digest of what Machines decide on beyond [`NodeFact`]. Heartbeats do not count, nor does the
+/// cordon: a drain would wake itself.
+pub(super) fn rest_of(node: &Node) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    node.metadata.labels.hash(&mut hasher);
+    node.metadata.annotations.hash(&mut hasher);
+    if let Some(spec) = &node.spec {
+        for taint in spec.taints.iter().flatten() {
+            (&taint.key, &taint.effect, &taint.value).hash(&mut hasher);
+        }
+    }
+    if let Some(status) = &node.status {
+        for condition in status.conditions.iter().flatten() {
+            let words = (&condition.type_, &condition.status, &condition.message);
+            words.hash(&mut hasher);
+        }
+        for volume in status.volumes_attached.iter().flatten() {
+            volume.name.hash(&mut hasher);
+        }
+        if let Some(info) = &status.node_info {
+            let system = (&info.kubelet_version, &info.os_image, &info.boot_id);
+            system.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Provider ids, in the form of [`instance_key`], that a change concerns.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// A fact differs.
+    pub by_fact: BTreeSet<String>,
+    /// A fact or something else of the Node differs.
+    pub by_anything: BTreeSet<String>,
+}
+
 /// The Nodes of one workload cluster as its watch last showed them.
 #[derive(Debug, Default)]
 pub struct NodeCache {
@@ -76,7 +114,9 @@ pub struct NodeCache {
 #[derive(Debug, Default)]
 struct Inner {
     by_name: HashMap<String, Arc<NodeFact>>,
+    /// By [`instance_key`]: clouds do not tell the case of letters apart, and write it as they like.
     by_provider_id: HashMap<String, BTreeSet<String>>,
+    rest: HashMap<String, u64>,
     listed: bool,
     trouble: Option<String>,
 }
@@ -97,8 +137,18 @@ impl NodeCache {
     /// The Node of a provider ID. Where several claim one ID, the first by name.
     pub fn by_provider_id(&self, provider_id: &str) -> Option<Arc<NodeFact>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let name = inner.by_provider_id.get(provider_id)?.first()?;
+        let name = inner
+            .by_provider_id
+            .get(&instance_key(provider_id))?
+            .first()?;
         inner.by_name.get(name).cloned()
+    }
+
+    /// Names of all Nodes that claim a provider ID, sorted.
+    pub fn names_by_provider_id(&self, provider_id: &str) -> Vec<String> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let names = inner.by_provider_id.get(&instance_key(provider_id));
+        names.into_iter().flatten().cloned().collect()
     }
 
     /// The Node of a name.
@@ -108,23 +158,34 @@ impl NodeCache {
     }
 
     /// Takes a Node as it is now; returns the provider IDs whose pools may want to know.
-    pub(crate) fn put(&self, fact: NodeFact) -> BTreeSet<String> {
+    pub(crate) fn put(&self, fact: NodeFact, rest: u64) -> Touched {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         inner.trouble = None;
-        inner.put(fact)
+        let id = fact.provider_id.as_deref().map(instance_key);
+        let differs = inner.rest.insert(fact.name.clone(), rest) != Some(rest);
+        let by_fact = inner.put(fact);
+        let mut by_anything = by_fact.clone();
+        if differs {
+            by_anything.extend(id);
+        }
+        Touched {
+            by_fact,
+            by_anything,
+        }
     }
 
     /// Forgets a Node; returns the provider IDs whose pools may want to know.
     pub(crate) fn remove(&self, name: &str) -> BTreeSet<String> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         inner.trouble = None;
+        inner.rest.remove(name);
         inner.remove(name)
     }
 
     /// Replaces everything by a complete list; returns the provider IDs whose Nodes differ.
-    pub(crate) fn replace(&self, facts: Vec<NodeFact>) -> BTreeSet<String> {
+    pub(crate) fn replace(&self, facts: Vec<(NodeFact, u64)>) -> BTreeSet<String> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        let names: BTreeSet<&str> = facts.iter().map(|fact| fact.name.as_str()).collect();
+        let names: BTreeSet<&str> = facts.iter().map(|(fact, _)| fact.name.as_str()).collect();
         let gone: Vec<String> = inner
             .by_name
             .keys()
@@ -133,9 +194,11 @@ impl NodeCache {
             .collect();
         let mut touched = BTreeSet::new();
         for name in gone {
+            inner.rest.remove(&name);
             touched.extend(inner.remove(&name));
         }
-        for fact in facts {
+        for (fact, rest) in facts {
+            inner.rest.insert(fact.name.clone(), rest);
             touched.extend(inner.put(fact));
         }
         inner.listed = true;
@@ -160,12 +223,12 @@ impl Inner {
             return BTreeSet::new();
         }
         let mut touched = self.remove(&fact.name);
-        if let Some(id) = &fact.provider_id {
+        if let Some(id) = fact.provider_id.as_deref().map(instance_key) {
             self.by_provider_id
                 .entry(id.clone())
                 .or_default()
                 .insert(fact.name.clone());
-            touched.insert(id.clone());
+            touched.insert(id);
         }
         self.by_name.insert(fact.name.clone(), Arc::new(fact));
         touched
@@ -175,7 +238,7 @@ impl Inner {
         let Some(old) = self.by_name.remove(name) else {
             return BTreeSet::new();
         };
-        let Some(id) = old.provider_id.clone() else {
+        let Some(id) = old.provider_id.as_deref().map(instance_key) else {
             return BTreeSet::new();
         };
         if let Some(names) = self.by_provider_id.get_mut(&id) {

@@ -11,8 +11,21 @@
 //! which happens only after the drain.
 
 pub mod applied;
+pub mod condition;
+pub mod conditions;
+pub mod deletion;
+pub mod drain;
+pub mod drain_rule;
+pub mod gate;
 pub mod group;
 pub mod names;
+pub mod node;
+pub mod node_sync;
+pub mod phase;
+pub mod pod;
 pub mod pool_machine;
+pub mod progress;
 pub mod remediation;
+mod summary;
 pub mod view;
+pub mod volumes;
