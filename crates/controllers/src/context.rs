@@ -3,11 +3,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use jiff::Timestamp;
-use kube::Client;
+use kube::{Client, api::DynamicObject, runtime::reflector::Store};
 use remuda_api::keys::label;
 use remuda_cloud::PoolBackend;
 use remuda_plan::{
@@ -40,6 +40,8 @@ pub struct Context {
     pub manager: Manager,
     /// Asked to stop: no new operation starts, running ones end as interrupted.
     pub shutdown: CancellationToken,
+    /// All MachinePools with the ids they have registered; unset where nothing watches.
+    pub(crate) machine_pools: OnceLock<Store<DynamicObject>>,
     memories: Memories,
 }
 
@@ -65,6 +67,7 @@ impl Context {
             workload,
             manager,
             shutdown: CancellationToken::new(),
+            machine_pools: OnceLock::new(),
             memories: Memories::default(),
         }
     }

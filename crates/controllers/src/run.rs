@@ -79,6 +79,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
         let mut kept: Vec<&[&str]> = vec![
             &["spec", "clusterName"],
+            &["spec", "providerIDList"],
             &["spec", "template", "spec", "bootstrap"],
             &["spec", "template", "spec", "infrastructureRef"],
         ];
@@ -86,6 +87,8 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         keep_only(pool, &kept);
         cluster::keep_counted(pool);
     });
+    // A context that serves a second run keeps the first one's: there is one a process.
+    let _ = ctx.machine_pools.set(machine_pools.clone());
     let (clusters, cluster_kept) = kept(Kind::Cluster, |cluster| {
         keep_only(cluster, &[&["spec", "infrastructureRef"]]);
     });

@@ -119,3 +119,11 @@ pub const LAUNCH_FAILURE_GRACE_SECONDS: u32 = 600;
 /// The same where no member is desired: only a second read is asked for (captf document, LST-9).
 /// Ours: a second, so that the two reads are two.
 pub const EMPTY_WANTED_CONFIRM_SECONDS: u32 = 1;
+
+/// How long a new member may take to be available before it stops a roll. Ours: as long as the
+/// core's default node startup timeout (Cluster API document, 1.5).
+pub const ROLL_PATIENCE_SECONDS: u32 = 600;
+
+/// How soon a group is looked at again while Machines of it come or go. Ours: the age of a sweep
+/// while something converges (AWS document, 10.1).
+pub const MACHINES_SECONDS: u32 = 10;

@@ -12,7 +12,9 @@ use crate::{output::lines, plan_text};
 
 /// Whether the cloud would be written to.
 pub(crate) fn changes_something(preview: &Preview) -> bool {
+    let deletes = preview.machines.as_ref();
     matches!(&preview.outcome, Outcome::Plan(plan) if calls(plan).next().is_some())
+        || deletes.is_some_and(|decision| !decision.deletions.is_empty())
 }
 
 /// Whether there is no plan because something is wrong.
@@ -29,7 +31,10 @@ pub(crate) fn text(preview: &Preview) -> String {
         ""
     };
     match &preview.outcome {
-        Outcome::Plan(plan) => plan_text::render(&format!("{pool}{paused}"), plan),
+        Outcome::Plan(plan) => {
+            let steps = plan_text::render(&format!("{pool}{paused}"), plan);
+            format!("{steps}{}", machines(preview))
+        }
         Outcome::Released(release) => {
             format!("{pool}{paused}: the object goes, the cloud stays as it is ({release:?})\n")
         }
@@ -43,6 +48,27 @@ pub(crate) fn text(preview: &Preview) -> String {
             format!("{pool}{paused}: no plan can be made\n{problems}")
         }
     }
+}
+
+/// Machines that go, each with the reason; empty when none does.
+fn machines(preview: &Preview) -> String {
+    let decision = preview.machines.iter();
+    let going: Vec<String> = decision
+        .flat_map(|decision| &decision.deletions)
+        .map(|it| format!("    - Machine {}: {}", it.machine, it.because))
+        .collect();
+    if going.is_empty() {
+        return String::new();
+    }
+    let head = if going.len() == 1 {
+        "\n  1 Machine is deleted, which drains its Node first\n".to_owned()
+    } else {
+        format!(
+            "\n  {} Machines are deleted, which drains their Nodes first\n",
+            going.len()
+        )
+    };
+    format!("{head}{}", lines(going.into_iter()))
 }
 
 /// As one JSON object.
@@ -63,6 +89,11 @@ pub(crate) fn json(preview: &Preview) -> Value {
         "paused": preview.paused,
         "effect": effect,
         "steps": steps,
+        "machines": preview.machines.as_ref().map(|decision| json!({
+            "deletions": decision.deletions,
+            "capacity": decision.wish.capacity,
+            "rolling": decision.rolling,
+        })),
         "outlook": outlook,
         "problems": problems(preview),
     })

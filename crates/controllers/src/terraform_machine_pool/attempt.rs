@@ -1,15 +1,17 @@
 //! The middle of a pass: observe, diff, carry out. May stop at any line; never decides what a stop
 //! means, that is `fold`'s.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use remuda_cloud::{Credentials, PoolSession, backend::CredentialSource};
 use remuda_plan::{
     driver::{Desired, Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, FailureClass},
+    machines::pool::PoolDecision,
     pool::{
-        action::{Effect, Plan, PlanStop},
+        action::{Effect, Outlook, Plan, PlanStop},
         gate::{Gate, Goal, Next, confirm_recovery},
+        machines::{Seen, decide},
         outputs::Outputs,
         read::{Depth, Freshness},
         record::Record,
@@ -20,12 +22,16 @@ use remuda_plan::{
     },
 };
 
-use super::gather::Gathered;
+use super::{gather::Gathered, machines};
 use crate::{
     carry_out::{Site, carry_out},
     context::Context,
     record::RecordStore,
 };
+
+/// How soon a pool whose group is gone looks for the objects that it has released. Ours: their
+/// going wakes it, too.
+const AFTER_RELEASE_SECONDS: u32 = 1;
 
 /// Why a pass stops before its end.
 pub(crate) type Stop = PassEnd;
@@ -82,31 +88,38 @@ async fn operate(
     pass.notices = Driver::notices(desired.as_ref(), &observed);
     pass.end = PassEnd::Done;
     let pool = Pool {
+        gathered,
         goal,
         desired: desired.as_ref(),
         handle: &handle,
     };
-    let shown = match goal.operation {
-        Operation::Apply | Operation::Destroy => {
-            let plan = pool.confirmed_plan(session, &observed).await?;
-            let changes = !plan.steps.is_empty();
-            let site = Site {
-                session,
-                handle: &handle,
-                records,
-                record: goal.record.as_ref(),
-            };
-            carry_out(plan, &site, pass).await;
-            pool.after(session, observed, changes, pass).await
+    let shown = if goal.operation == Operation::Drift {
+        pass.plan = pool.plan(&observed, None)?;
+        Some(observed)
+    } else {
+        let view = pool.confirmed(session, observed, ctx).await?;
+        pass.machines = view.decision.map(Box::new);
+        match view.plan {
+            None => Some(view.observed),
+            Some(plan) => {
+                let changes = !plan.steps.is_empty();
+                let site = Site {
+                    session,
+                    handle: &handle,
+                    records,
+                    record: goal.record.as_ref(),
+                };
+                carry_out(plan, &site, pass).await;
+                pool.after(session, view.observed, changes, pass).await
+            }
         }
-        Operation::Drift => {
-            pass.plan = pool.plan(&observed)?;
-            Some(observed)
-        }
-        Operation::Refresh | Operation::Restore | Operation::Plan => Some(observed),
     };
     if let Some(shown) = shown {
-        pass.outputs = Some(pool.outputs(&shown, pass.record.as_ref())?);
+        let outputs = pool.outputs(&shown, pass.record.as_ref())?;
+        pass.outputs = Some(match &pass.machines {
+            Some(decision) => decision.published(outputs),
+            None => outputs,
+        });
     }
     Ok(())
 }
@@ -178,23 +191,54 @@ pub(crate) async fn observe(
 
 /// One pool's goal with what follows from it.
 pub(crate) struct Pool<'a> {
+    pub gathered: &'a Gathered,
     pub goal: &'a Goal,
     pub desired: Option<&'a Desired>,
     pub handle: &'a Handle,
 }
 
+/// What a pass acts on.
+pub(crate) struct View {
+    pub observed: Observed,
+    /// `None`: the pool has no Machines.
+    pub decision: Option<PoolDecision>,
+    /// `None`: nothing is to be written.
+    pub plan: Option<Plan>,
+}
+
+impl View {
+    /// Somebody goes or is replaced.
+    fn touches_machines(&self) -> bool {
+        self.decision.as_ref().is_some_and(PoolDecision::removes)
+            || self
+                .plan
+                .iter()
+                .flat_map(|plan| &plan.steps)
+                .any(|step| step.effect >= Effect::Rolls)
+    }
+}
+
 impl Pool<'_> {
-    /// The steps from what is to what should be; `None` when nobody knows what should be.
-    pub(crate) fn plan(&self, observed: &Observed) -> Result<Option<Plan>, Stop> {
-        let context = self.goal.context();
-        let plan = match (self.goal.operation, self.desired) {
-            (Operation::Destroy, _) => self
-                .goal
-                .driver
+    /// The steps from what is to what should be, and what the pool's Machines ask for; `None` when
+    /// nobody knows what should be and nobody asks.
+    pub(crate) fn plan(
+        &self,
+        observed: &Observed,
+        decision: Option<&PoolDecision>,
+    ) -> Result<Option<Plan>, Stop> {
+        let goal = self.goal;
+        let driver = goal.driver;
+        let context = goal.asking(decision.map(|decision| &decision.wish));
+        let plan = match (goal.operation, self.desired, decision) {
+            (Operation::Destroy, _, _) => driver
                 .teardown(self.handle, observed, &context)
+                .map(|plan| Some(self.until_objects_are_gone(plan))),
+            (_, Some(desired), None) => Driver::diff(desired, observed, &context).map(Some),
+            (_, Some(desired), Some(_)) => Driver::diff(desired, observed, &context)
+                .and_then(|plan| driver.tend_after(plan, self.handle, observed, &context))
                 .map(Some),
-            (_, Some(desired)) => Driver::diff(desired, observed, &context).map(Some),
-            (_, None) => Ok(None),
+            (_, None, Some(_)) => driver.tend(self.handle, observed, &context).map(Some),
+            (_, None, None) => Ok(None),
         };
         plan.map_err(|stop| match stop {
             PlanStop::Refused(refusals) => PassEnd::Refused(refusals),
@@ -202,32 +246,98 @@ impl Pool<'_> {
         })
     }
 
-    /// The plan, made once more from a fresh reading if it touches running machines: the sweep is
-    /// never trusted for a decision that removes one.
-    async fn confirmed_plan(
+    /// The pool stays as long as an object of a member does: nobody else would release it.
+    fn until_objects_are_gone(&self, mut plan: Plan) -> Plan {
+        let objects = self.gathered.world.machines.found();
+        let left = objects.map_or(0, |objects| objects.infra.len());
+        if plan.outlook == Outlook::Settled && left > 0 {
+            plan.outlook = Outlook::LookAgain {
+                what: format!("{left} objects of members to go"),
+                after_seconds: AFTER_RELEASE_SECONDS,
+            };
+        }
+        plan
+    }
+
+    /// What the pool's Machines ask for, from one observation; `None`: it has none.
+    fn decided(
+        &self,
+        observed: &Observed,
+        freshness: Freshness,
+        known: &machines::Known,
+    ) -> Result<Option<PoolDecision>, Stop> {
+        let goal = self.goal;
+        if !goal.has_machines {
+            return Ok(None);
+        }
+        let members = goal
+            .driver
+            .members(self.handle, observed, &goal.context())
+            .map_err(PassEnd::Failed)?;
+        let seen = Seen {
+            members: &members,
+            outputs: &self.outputs(observed, None)?,
+            freshness,
+            at: goal.now,
+            cordoned: &known.cordoned,
+            taken: &known.taken,
+        };
+        Ok(decide(&self.gathered.world, goal, &seen))
+    }
+
+    /// Decision and plan, made once more from a fresh reading if they touch running machines: the
+    /// sweep is never trusted for a decision that removes one. Who is chosen among several is
+    /// decided with the Nodes at hand.
+    pub(crate) async fn confirmed(
         &self,
         session: &dyn PoolSession,
-        observed: &Observed,
-    ) -> Result<Plan, Stop> {
-        let plan = self.plan(observed)?;
-        let touches_machines = plan
-            .iter()
-            .flat_map(|plan| &plan.steps)
-            .any(|step| step.effect >= Effect::Rolls);
-        let plan = if touches_machines && self.goal.freshness != Freshness::Fresh {
-            let fresh = observe(session, self.handle, self.goal.depth, Freshness::Fresh).await?;
-            self.plan(&fresh)?
-        } else {
-            plan
+        observed: Observed,
+        ctx: &Context,
+    ) -> Result<View, Stop> {
+        let goal = self.goal;
+        let mut known = machines::Known {
+            taken: machines::taken(&self.gathered.world, ctx).await,
+            cordoned: BTreeSet::new(),
         };
-        plan.ok_or_else(|| {
-            PassEnd::Failed(CloudFailure {
+        let view = self.view(observed, goal.freshness, &known)?;
+        let chooses = view.decision.as_ref().is_some_and(PoolDecision::chooses);
+        let is_fresh = goal.freshness == Freshness::Fresh;
+        if is_fresh && !chooses || !view.touches_machines() {
+            return Ok(view);
+        }
+        let observed = if is_fresh {
+            view.observed
+        } else {
+            observe(session, self.handle, goal.depth, Freshness::Fresh).await?
+        };
+        if chooses {
+            known.cordoned = machines::cordoned(&self.gathered.world, ctx).await;
+        }
+        self.view(observed, Freshness::Fresh, &known)
+    }
+
+    fn view(
+        &self,
+        observed: Observed,
+        freshness: Freshness,
+        known: &machines::Known,
+    ) -> Result<View, Stop> {
+        let decision = self.decided(&observed, freshness, known)?;
+        let plan = self.plan(&observed, decision.as_ref())?;
+        let writes = matches!(self.goal.operation, Operation::Apply | Operation::Destroy);
+        if writes && plan.is_none() {
+            return Err(PassEnd::Failed(CloudFailure {
                 class: FailureClass::Bug,
                 call: self.goal.operation.as_str().to_owned(),
                 code: String::new(),
                 message: "the operation has no inputs to act on".to_owned(),
                 retry_after_seconds: None,
-            })
+            }));
+        }
+        Ok(View {
+            observed,
+            decision,
+            plan,
         })
     }
 

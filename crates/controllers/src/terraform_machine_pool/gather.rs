@@ -8,14 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use remuda_api::keys::label;
-use remuda_plan::pool::{
-    gate::owner_reference,
-    identity::{self, CLUSTER_IDENTITY},
-    objects::{ClusterObject, IdentityRef, InfraClusterObject, MachinePoolObject, PoolObject},
-    secret::Secret,
-    world::{
-        BootstrapSecret, CredentialSecret, IdentityReads, Lookup, Manager, RecordRead,
-        VariableSource, World,
+use remuda_plan::{
+    machines::objects::MachineObjects,
+    pool::{
+        gate::owner_reference,
+        identity::{self, CLUSTER_IDENTITY},
+        machines,
+        objects::{ClusterObject, IdentityRef, InfraClusterObject, MachinePoolObject, PoolObject},
+        secret::Secret,
+        world::{
+            BootstrapSecret, CredentialSecret, IdentityReads, Lookup, Manager, RecordRead,
+            VariableSource, World,
+        },
     },
 };
 use serde::de::DeserializeOwned;
@@ -75,10 +79,11 @@ pub(crate) async fn gather(
     let infra_cluster = infra_cluster(objects, &cluster).await;
     let named = identity::resolve(&pool, infra_cluster.found(), record.found());
     let (identity, credentials) = identity_reads(objects, named.as_ref(), &key.namespace).await;
-    let world = World {
+    let mut world = World {
         bootstrap: bootstrap(objects, &owner).await,
         sources: sources(objects, &pool).await,
         retained: retained(objects, &pool, &record).await,
+        machines: Lookup::Missing,
         manager: manager.clone(),
         memory: None,
         owner,
@@ -88,6 +93,8 @@ pub(crate) async fn gather(
         record,
         pool,
     };
+    // After the owner: whoever marks a Machine and then lowers the count is seen to have done both.
+    world.machines = machine_objects(objects, &world).await;
     Ok(Some(Gathered {
         world,
         live_status,
@@ -107,6 +114,34 @@ async fn owner(objects: &dyn Objects, pool: &PoolObject) -> Lookup<MachinePoolOb
         &owner.name,
     )
     .await
+}
+
+/// What stands for the pool's members. A kind that is not served has no objects.
+async fn machine_objects(objects: &dyn Objects, world: &World) -> Lookup<MachineObjects> {
+    if !machines::are_worth_reading(world) {
+        return Lookup::Missing;
+    }
+    let Some(owner) = machines::owner(world) else {
+        return Lookup::Missing;
+    };
+    let selector = owner.selector();
+    let list = async |kind| objects.list(kind, owner.namespace, &selector).await;
+    let infra = match list(Kind::TerraformMachinePoolMachine).await {
+        Ok(infra) => infra,
+        Err(ApiError::NotFound(_)) => return Lookup::Missing,
+        Err(error) => return Lookup::Failed(error.to_string()),
+    };
+    let found = match list(Kind::Machine).await {
+        Ok(found) => found,
+        Err(ApiError::NotFound(_)) => Vec::new(),
+        Err(error) => return Lookup::Failed(error.to_string()),
+    };
+    let all = infra.into_iter().map(parsed).collect::<Result<_, _>>();
+    let machines = found.into_iter().map(parsed).collect::<Result<_, _>>();
+    match (all, machines) {
+        (Ok(infra), Ok(machines)) => Lookup::Found(MachineObjects { infra, machines }),
+        (Err(why), _) | (_, Err(why)) => Lookup::Failed(why),
+    }
 }
 
 async fn cluster(objects: &dyn Objects, pool: &PoolObject) -> Lookup<ClusterObject> {

@@ -2,18 +2,20 @@
 //!
 //! Owns: the pool's status, finalizer, block-move annotation, `spec.providerID` and
 //! `spec.providerIDList`; the record Secret; the cloud objects of the pool; and on the owning
-//! MachinePool, while autoscaled, the claim and `spec.replicas`. Nothing else is written.
+//! MachinePool, while autoscaled, the claim and `spec.replicas`. While the pool has Machines, also
+//! the `TerraformMachinePoolMachine` objects, and the deletion of Machines. Nothing else is written.
 //!
 //! Level triggered: a pass depends on what is stored and on what the cloud shows. Memory holds due
 //! times only.
 
 mod attempt;
 mod gather;
+mod machines;
 mod preview;
 mod watch;
 
 use remuda_plan::{
-    pool::gate::gate,
+    pool::gate::{Next, gate},
     status::{fold::fold, publication::Requeue},
 };
 
@@ -43,7 +45,13 @@ pub async fn reconcile(key: &PoolKey, ctx: &Context) -> Result<Requeue, ApiError
     let gate = gate(&gathered.world, ctx.now());
     let pass = attempt(&gathered, &records, gate, ctx).await;
     let publication = fold(&gathered.world, &pass, ctx.now());
+    if matches!(pass.gate.next, Next::Release(_)) {
+        machines::let_go(&gathered.world, ctx).await?;
+    }
     publish(&gathered, &records, &publication, ctx).await?;
     ctx.memories().set(&uid, publication.memory);
+    if let Some(decision) = &pass.machines {
+        machines::carry_out(&gathered.world, decision, ctx).await?;
+    }
     Ok(publication.requeue)
 }

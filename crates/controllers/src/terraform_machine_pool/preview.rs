@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use remuda_api::keys::{annotation, finalizer, label};
 use remuda_plan::{
+    machines::pool::PoolDecision,
     pool::{
         action::Plan,
         gate::{Findings, Gate, Next, Release, gate, owner_reference},
@@ -38,6 +39,8 @@ pub struct Preview {
     pub because: String,
     /// The pool is paused: nothing happens until it is resumed.
     pub paused: bool,
+    /// Which Machines would go, and why; `None`: the pool has none, or was not looked at.
+    pub machines: Option<PoolDecision>,
     /// What the gate found: which dependency is missing, what holds the pool.
     pub findings: Findings,
     /// How it came out.
@@ -198,6 +201,7 @@ pub async fn preview(
         operation: None,
         because: String::new(),
         paused,
+        machines: None,
         findings: gate.findings,
         outcome: Outcome::Held,
     };
@@ -209,7 +213,8 @@ pub async fn preview(
         Next::Go(goal)
             if preview.findings.apply_due.is_some() && goal.operation != Operation::Apply => {}
         Next::Go(mut goal) => {
-            if goal.operation != Operation::Destroy {
+            // A deleting pool's Machines are drained by refreshes.
+            if goal.operation != Operation::Destroy && !preview.findings.deleting {
                 // A drift check compares what an apply would.
                 goal.operation = Operation::Apply;
                 goal.depth = Depth::Full;
@@ -225,14 +230,20 @@ pub async fn preview(
                 let observed =
                     observe(session.as_ref(), &handle, goal.depth, Freshness::Fresh).await?;
                 let pool = Pool {
+                    gathered: &gathered,
                     goal: &goal,
                     desired: desired.as_ref(),
                     handle: &handle,
                 };
-                pool.plan(&observed)
+                pool.confirmed(session.as_ref(), observed, ctx)
+                    .await
+                    .map(Some)
             };
             preview.outcome = match steps.await {
-                Ok(Some(plan)) => Outcome::Plan(plan),
+                Ok(Some(view)) => {
+                    preview.machines = view.decision;
+                    view.plan.map_or(Outcome::Held, Outcome::Plan)
+                }
                 Ok(None) => Outcome::Held,
                 Err(stop) => Outcome::Stopped(stop),
             };
@@ -302,6 +313,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
         name: metadata.name,
         uid: metadata.uid,
         controller: Some(true),
+        block_owner_deletion: None,
     });
     if let Some(cluster) = owner.pointer("/spec/clusterName").and_then(Value::as_str) {
         pool.metadata

@@ -1,8 +1,12 @@
-//! What wakes a pool: itself, its owner, its cluster, its bootstrap Secret, its variable sources
-//! and its identity. Not its own status, and not its record: both are this controller's writes.
+//! What wakes a pool: itself, its owner, its cluster, its bootstrap Secret, its variable sources,
+//! its identity, its Machines and what they stand for. Not its own status, and not its record: both
+//! are this controller's writes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::{api::DynamicObject, runtime::reflector::Store};
 use remuda_api::keys::label;
+use remuda_plan::machines::names::label_value;
 use tokio::sync::mpsc;
 
 use crate::{
@@ -19,6 +23,7 @@ pub(crate) fn routes(
     let by_cluster =
         |pools: Store<DynamicObject>| move |cluster: &DynamicObject| of_cluster(&pools, cluster);
     let secrets = machine_pools.clone();
+    let owners = machine_pools.clone();
     let sources = [pools.clone(), pools.clone()];
     let [of_maps, of_secrets] = sources;
     let identities = pools.clone();
@@ -63,6 +68,18 @@ pub(crate) fn routes(
             }),
         ),
         (
+            Kind::TerraformMachinePoolMachine,
+            None,
+            Route::new(queue, intent, owning_pool),
+        ),
+        (
+            Kind::Machine,
+            Some(label::POOL_NAME),
+            Route::new(queue, machine_facts, move |machine| {
+                standing_for(&owners, machine)
+            }),
+        ),
+        (
             Kind::TerraformClusterIdentity,
             None,
             Route::new(queue, intent, move |_| {
@@ -87,6 +104,64 @@ fn cluster_facts(cluster: &DynamicObject) -> u64 {
             "/status/activeJob/operation",
         ],
     )
+}
+
+/// What of a Machine reaches its pool: what it is asked for, whether it serves, and how far its
+/// deletion has come.
+fn machine_facts(machine: &DynamicObject) -> u64 {
+    const HEEDED: [&str; 6] = [
+        "Available",
+        "Deleting",
+        "HealthCheckSucceeded",
+        "NodeHealthy",
+        "OwnerRemediated",
+        "Ready",
+    ];
+    let mut hasher = DefaultHasher::new();
+    intent(machine).hash(&mut hasher);
+    let conditions = machine.data.pointer("/status/conditions");
+    for condition in conditions
+        .and_then(serde_json::Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let text = |field: &str| condition.get(field).and_then(serde_json::Value::as_str);
+        if text("type").is_some_and(|kind| HEEDED.contains(&kind)) {
+            (text("type"), text("status"), text("reason")).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// The pool that made the object of a member.
+fn owning_pool(infra: &DynamicObject) -> Vec<ObjectKey> {
+    let namespace = infra.metadata.namespace.clone().unwrap_or_default();
+    infra
+        .metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .filter(|owner| owner.kind == "TerraformMachinePool")
+        .map(|owner| ObjectKey::new(namespace.clone(), owner.name.clone()))
+        .collect()
+}
+
+/// The pool of the MachinePool whose name a Machine's label holds.
+fn standing_for(machine_pools: &Store<DynamicObject>, machine: &DynamicObject) -> Vec<ObjectKey> {
+    let labels = machine.metadata.labels.as_ref();
+    let Some(value) = labels.and_then(|labels| labels.get(label::POOL_NAME)) else {
+        return Vec::new();
+    };
+    machine_pools
+        .state()
+        .iter()
+        .filter(|owner| owner.metadata.namespace == machine.metadata.namespace)
+        .filter(|owner| {
+            let name = owner.metadata.name.as_deref().unwrap_or_default();
+            label_value(name) == *value
+        })
+        .flat_map(|owner| infrastructure(owner))
+        .collect()
 }
 
 /// The pool that a MachinePool's infrastructureRef names.

@@ -53,3 +53,14 @@ pub fn member_name(pool: &str, provider_id: &str) -> String {
 pub fn instance_key(provider_id: &str) -> String {
     provider_id.to_ascii_lowercase()
 }
+
+/// What a cluster autoscaler takes for the identity of an instance: the part after the last slash,
+/// and the whole id of a member of an Azure scale set, whose last part is a mere number. It must be
+/// unique over all pools of a cluster (Cluster API document, 4.9).
+pub fn scaler_key(provider_id: &str) -> String {
+    if provider_id.starts_with("azure://") && provider_id.contains("virtualMachineScaleSets") {
+        return instance_key(provider_id);
+    }
+    let last = provider_id.rsplit('/').next().unwrap_or(provider_id);
+    instance_key(last)
+}

@@ -9,18 +9,25 @@ use super::{
     goal::{self, Wish},
     identity,
     inherit::{self, DeletionChoice},
-    keys,
+    keys, machines,
     objects::DeletionPolicy,
     operation, owner,
     record::{DriverRecord, Record},
     render::{self, Rendered},
     world::{Lookup, RecordRead, World},
 };
-use crate::{driver::Driver, status::wire::Operation};
+use crate::{driver::Driver, machines::pool::is_drained, status::wire::Operation};
 
 /// Decides what a deleting pool does; its finalizer is stored and it is ours.
 pub(super) fn decide(world: &World, now: Timestamp, findings: &mut Findings) -> Next {
     let pool = &world.pool;
+    if pool
+        .metadata
+        .annotations
+        .contains_key(keys::DELETE_FOR_MOVE)
+    {
+        return Next::Release(Release::Moved);
+    }
     let untouched = never_applied(world);
     if untouched && world.record == RecordRead::Missing && pool.metadata.owner_references.is_empty()
     {
@@ -117,6 +124,9 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
     {
         return release;
     }
+    if let Some(next) = drain(world, now, findings, driver) {
+        return next;
+    }
     let wish = Wish {
         because: "the pool is being deleted",
         ..operation::wish(now, Operation::Destroy, driver, None, findings)
@@ -133,6 +143,29 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
         return Next::Prepare(Operation::Destroy);
     }
     Next::Go(Box::new(goal))
+}
+
+/// Machines go first, each through its drain, however long that takes: this is no part of the
+/// destroy, whose deadline begins when they are through. `None`: nothing is left to wait for.
+fn drain(world: &World, now: Timestamp, findings: &mut Findings, driver: Driver) -> Option<Next> {
+    if let Some(why) = gate::unread_machines(world) {
+        return Some(held(findings, Hold::Unreadable(why)));
+    }
+    let objects = machines::objects(world)?;
+    if machines::cluster_goes(world) || is_drained(objects) {
+        return None;
+    }
+    let wish = Wish {
+        because: "Machines of the deleting pool are drained",
+        ..operation::wish(now, Operation::Refresh, driver, None, findings)
+    };
+    let goal = goal::build(world, wish);
+    driver.handle_from_record(&goal.context())?;
+    let memory = gate::memory(world, now);
+    if let Some(until) = memory.read_failures.retry_at.filter(|at| *at > now) {
+        return Some(held(findings, Hold::Backoff { until }));
+    }
+    Some(Next::Go(Box::new(goal)))
 }
 
 /// The record's driver; the image's when the record is lost.

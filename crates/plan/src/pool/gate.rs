@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 
 use super::{
-    autoscaling, deletion, identity, inherit, keys, operation,
+    autoscaling, deletion, identity, inherit, keys, machines, operation,
     owner::{self, Owners},
     render::{self, Rendered},
     world::{Lookup, Memory, RecordRead, World},
@@ -63,6 +63,8 @@ pub enum Release {
     Abandoned,
     /// The pool is managed by someone else.
     ExternallyManaged,
+    /// `clusterctl move` deletes the pool from its old home: it lives on in the new one.
+    Moved,
     /// The pool held at another pool's retained state, which stays.
     HeldAtRetainedState,
 }
@@ -139,7 +141,20 @@ fn decide(world: &World, now: Timestamp, findings: &mut Findings) -> Next {
     if let Some(problem) = credentials_problem(world, driver) {
         return held(findings, Hold::Credentials(problem));
     }
+    if let Some(why) = unread_machines(world) {
+        return held(findings, Hold::Unreadable(why));
+    }
     operation::choose(world, now, findings, driver, rendered.as_ref().ok())
+}
+
+/// The pool's Machines could not be read: who is to stay and who may go is not known.
+pub(super) fn unread_machines(world: &World) -> Option<String> {
+    match &world.machines {
+        Lookup::Failed(why) if machines::are_worth_reading(world) => {
+            Some(format!("the pool's Machines could not be read: {why}"))
+        }
+        Lookup::Failed(_) | Lookup::Found(_) | Lookup::Missing => None,
+    }
 }
 
 /// What the credential Secret of a usable identity lacks.

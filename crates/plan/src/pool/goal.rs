@@ -9,6 +9,7 @@ use super::{
     hash::hex,
     identity,
     inputs::{Inputs, UserVariables},
+    machines,
     owner::owner_reference,
     read::{Depth, Freshness},
     record::Record,
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     driver::{Driver, PoolContext},
     limits,
-    machines::group::Machines,
+    machines::group::{GroupWish, Machines},
     status::wire::Operation,
 };
 
@@ -91,6 +92,15 @@ impl Goal {
                 Machines::Off
             },
             now_epoch_seconds: self.now.as_second(),
+        }
+    }
+
+    /// The same with what the pool's Machines ask for.
+    pub fn asking<'a>(&'a self, wish: Option<&'a GroupWish>) -> PoolContext<'a> {
+        let context = self.context();
+        PoolContext {
+            machines: wish.map_or(context.machines, Machines::Asking),
+            ..context
         }
     }
 
@@ -170,17 +180,9 @@ pub(super) fn build(world: &World, wish: Wish<'_>) -> Goal {
             || world.manager.installation.clone(),
             |record| record.installation.clone(),
         ),
-        has_machines: pool_machines(world),
+        has_machines: machines::are_on(world),
         record: record.cloned(),
     }
-}
-
-/// Whether this pool has Machines. The one switch: it also decides
-/// `status.infrastructureMachineKind`. Off for every pool as long as no controller makes
-/// `TerraformMachinePoolMachine` objects; then the owner's annotation `remuda.dev/machines` decides.
-pub fn pool_machines(world: &World) -> bool {
-    let _ = world;
-    false
 }
 
 /// Number of the next run of an operation; a run that has not ended keeps its number.

@@ -30,6 +30,20 @@ pub const AUTOSCALER_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-g
 pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 /// Our value of [`REPLICAS_MANAGED_BY`].
 pub const REPLICAS_CLAIM: &str = "captf";
+/// Kind of the object that stands for a member.
+pub const MEMBER_KIND: &str = "TerraformMachinePoolMachine";
+/// Group and version of that kind, and of the pool.
+pub const MEMBER_API_VERSION: &str = "infrastructure.cluster.x-k8s.io/v1alpha1";
+/// Finalizer of that object: its instance is not gone yet.
+pub const MEMBER_FINALIZER: &str = "terraformmachinepoolmachine.infrastructure.cluster.x-k8s.io";
+/// Label on Machines and on what they stand for: name of the MachinePool, hashed when it is long.
+pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
+/// Annotation on a Machine: it goes first.
+pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
+/// Annotation: `clusterctl move` deletes the object from its old home.
+pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
+/// Annotation on a pool: `"true"`: Machines that a health check gave up are replaced.
+pub const REMEDIATE_MACHINES: &str = "remuda.dev/remediate-machines";
 /// Annotation on the owner: `"false"` turns pool Machines off.
 pub const MACHINES: &str = "remuda.dev/machines";
 /// Label: opt-in of a variable source.

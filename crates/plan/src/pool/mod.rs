@@ -31,6 +31,7 @@
 //! | `goal` | one operation with everything a driver needs |
 //! | `admission` | what webhooks refuse |
 //! | `secret` | a value that never prints |
+//! | `machines` | whether a pool has Machines, and what it decides about them |
 //! | `members` | members, their states and addresses |
 //! | `membership` | when the published list follows what was seen |
 //! | `health` | the health verdict |
@@ -65,6 +66,7 @@ pub mod inherit;
 pub mod inputs;
 pub mod keys;
 pub mod labels;
+pub mod machines;
 pub mod members;
 pub mod membership;
 pub mod notice;

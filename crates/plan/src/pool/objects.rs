@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::status::wire::PoolStatus;
+use crate::{machines::rollout::RolloutSpec, status::wire::PoolStatus};
 
 /// `metadata` of any object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,9 @@ pub struct OwnerReference {
     /// The owner is the one that controls the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<bool>,
+    /// The owner waits for the object's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_owner_deletion: Option<bool>,
 }
 
 impl Metadata {
@@ -98,6 +101,9 @@ pub struct PoolSpec {
     pub deletion_policy: Option<DeletionPolicy>,
     /// Take over state that a deleted pool of this name kept.
     pub adopt_retained_state: bool,
+    /// How members of an older model go while the pool has Machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutSpec>,
     /// Written by the controller.
     #[serde(rename = "providerID")]
     pub provider_id: Option<String>,

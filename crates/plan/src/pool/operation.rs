@@ -7,7 +7,7 @@ use super::{
     findings::{ApplyReason, Findings, Hold, StateFinding},
     gate::{self, Next},
     goal::{self, Wish},
-    keys,
+    keys, machines,
     read::Freshness,
     record::Record,
     render::Rendered,
@@ -222,6 +222,13 @@ pub(super) fn wish<'a>(
     }
 }
 
+/// The pool's Machines want the group to be looked at, and reads do not back off.
+fn needs_attention(world: &World, now: Timestamp, memory: &Memory) -> bool {
+    let backs_off = memory.read_failures.retry_at.is_some_and(|at| at > now);
+    let is_due = memory.machines_at.is_some_and(|at| at <= now);
+    !backs_off && (is_due || machines::want_attention(world))
+}
+
 /// Refresh or drift check of a pool that has applied.
 fn look(
     world: &World,
@@ -236,8 +243,11 @@ fn look(
     };
     let timing = timing(world, record, findings, memory);
     let dropped = record.history.dropped_node_labels.clone();
-    if timing.refresh_due() <= now {
-        let (because, freshness) = if memory.unseen.is_some() {
+    let attended = needs_attention(world, now, memory);
+    if attended || timing.refresh_due() <= now {
+        let (because, freshness) = if attended {
+            ("Machines come or go", Freshness::Fresh)
+        } else if memory.unseen.is_some() {
             ("no member was seen; read again", Freshness::Fresh)
         } else if timing.refresh_after_apply() {
             ("after an apply", Freshness::Converging)

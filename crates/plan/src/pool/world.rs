@@ -12,7 +12,7 @@ use super::{
     record::Record,
     secret::Secret,
 };
-use crate::error::CloudFailure;
+use crate::{error::CloudFailure, machines::objects::MachineObjects};
 
 /// Answer of one read.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -58,6 +58,9 @@ pub struct World {
     /// captf's own Secrets of a deleted pool of this name that carry
     /// `captf.io/retained-from-uid`: their names.
     pub retained: Lookup<Vec<String>>,
+    /// What stands for the pool's members; `Missing`: the kind is not served, or the pool has
+    /// never had Machines and wants none.
+    pub machines: Lookup<MachineObjects>,
     /// Settings of this manager.
     pub manager: Manager,
     /// What the previous pass of this process left behind; `None` on the first one.
@@ -195,6 +198,8 @@ pub struct Memory {
     pub operation_retry_at: Option<Timestamp>,
     /// Since when the group has had fewer members than it wants.
     pub short_since: Option<Timestamp>,
+    /// Machines come or go: when the group is looked at again for them.
+    pub machines_at: Option<Timestamp>,
     /// Notices that were told, by id.
     pub told: BTreeSet<String>,
 }
@@ -217,6 +222,7 @@ impl Memory {
             judged: None,
             operation_retry_at: None,
             short_since: None,
+            machines_at: None,
             told: BTreeSet::new(),
         }
     }

@@ -41,6 +41,10 @@ pub enum ConditionType {
     Paused,
     /// The pool is being deleted. Negative polarity.
     Deleting,
+    /// Each member is an object of its own. Only while the pool has Machines.
+    MachinesPublished,
+    /// Members of an older model are being replaced. Only while the pool has Machines.
+    RollingOut,
 }
 
 /// Status of a condition.
@@ -140,6 +144,13 @@ pub enum Reason {
     Deleting,
     DeletionPolicyUnresolved,
     NotDeleting,
+    MachinesPublished,
+    WaitingForMachines,
+    ProviderIDClash,
+    RollingOut,
+    NotRollingOut,
+    WaitingForMachineDeletion,
+    NewMachineFailed,
     /// A reason that another controller, or an older captf, wrote and that has no meaning here.
     #[serde(other)]
     Foreign,

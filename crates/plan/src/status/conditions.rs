@@ -72,6 +72,12 @@ impl Conditions {
         }
     }
 
+    /// Drops a condition that has no meaning any more.
+    pub(super) fn forget(&mut self, kind: ConditionType) {
+        self.current.remove(&kind);
+        self.touched.remove(&kind);
+    }
+
     /// As it will be written.
     pub(super) fn get(&self, kind: ConditionType) -> Option<&Condition> {
         self.current.get(&kind)

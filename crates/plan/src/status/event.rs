@@ -46,6 +46,7 @@ pub enum EventReason {
     InstanceLaunchFailed,
     RollFailed,
     ZoneNotExported,
+    MachineDeleted,
 }
 
 impl EventReason {
@@ -88,7 +89,8 @@ impl EventReason {
             | Self::FinalizerRemoved
             | Self::InfrastructureRetained
             | Self::ExternallyManagedReleased
-            | Self::ReplicasWrittenBack => Severity::Normal,
+            | Self::ReplicasWrittenBack
+            | Self::MachineDeleted => Severity::Normal,
         }
     }
 }

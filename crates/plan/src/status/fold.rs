@@ -12,7 +12,7 @@ use super::{
     condition::{ConditionStatus, ConditionType, Reason},
     draft::Draft,
     event::{Event, EventReason},
-    notices, outcome,
+    machines, notices, outcome,
     pass::{Pass, PassEnd},
     publication::{
         FinalizerChange, MetadataWrite, OwnerPatch, Publication, RecordWrite, Requeue, SpecWrite,
@@ -41,6 +41,7 @@ pub fn fold(world: &World, pass: &Pass, now: Timestamp) -> Publication {
     outcome::operations(&mut draft);
     reading::read(&mut draft);
     reading::drift_standing(&mut draft);
+    machines::told(&mut draft);
     release(&mut draft);
     ready::provisioning(&mut draft);
     ready::inputs_applied(&mut draft);
@@ -103,7 +104,10 @@ fn release(draft: &mut Draft<'_>) {
                 EventReason::InfrastructureAbandoned,
                 "the infrastructure was given up; whatever exists must be deleted by hand",
             ),
-            Release::NeverApplied | Release::ExternallyManaged | Release::HeldAtRetainedState => {}
+            Release::NeverApplied
+            | Release::ExternallyManaged
+            | Release::Moved
+            | Release::HeldAtRetainedState => {}
         }
     }
     outcome::release_finalizer(draft);

@@ -16,6 +16,7 @@
 //! | `run` | one run, as the status shows it |
 //! | `reading` | what a refresh or drift check read |
 //! | `ready` | the latch, `InputsApplied`, and the summary |
+//! | `machines` | what is told of the pool's Machines |
 //! | `transitions` | events of changed conditions |
 //! | `requeue` | when to look again |
 
@@ -25,6 +26,7 @@ mod draft;
 pub mod event;
 mod failure;
 pub mod fold;
+mod machines;
 mod notices;
 mod outcome;
 pub mod pass;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::{
     error::{CloudFailure, Refusal},
+    machines::pool::PoolDecision,
     pool::{action::Plan, gate::Gate, notice::Notice, outputs::Outputs, record::Record},
 };
 
@@ -23,6 +24,8 @@ pub struct Pass {
     /// What the cloud showed; set by refreshes and drift checks, and by an apply or destroy that
     /// observed once more after its steps.
     pub outputs: Option<Outputs>,
+    /// What was decided about the pool's Machines; `None`: it has none, or they were not looked at.
+    pub machines: Option<Box<PoolDecision>>,
     /// Failures that the cloud told beside its answers.
     pub notices: Vec<Notice>,
     /// How it ended.
@@ -39,6 +42,7 @@ impl Pass {
             carried_out: 0,
             record: None,
             outputs: None,
+            machines: None,
             notices: Vec::new(),
             end: PassEnd::AtGate,
         }

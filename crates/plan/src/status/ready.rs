@@ -9,8 +9,8 @@ use super::{
     wire::Operation,
 };
 use crate::pool::{
-    findings::Hold, goal::pool_machines, members::MemberState, objects::Initialization,
-    record::History, world::World,
+    findings::Hold, keys, machines, members::MemberState, objects::Initialization, record::History,
+    world::World,
 };
 use ConditionStatus::{False, True, Unknown};
 
@@ -197,5 +197,5 @@ pub(super) fn summary(draft: &mut Draft<'_>) {
 
 /// `status.infrastructureMachineKind`: set while the pool has Machines.
 pub(super) fn infrastructure_machine_kind(world: &World) -> Option<String> {
-    pool_machines(world).then(|| "TerraformMachinePoolMachine".to_owned())
+    machines::are_on(world).then(|| keys::MEMBER_KIND.to_owned())
 }

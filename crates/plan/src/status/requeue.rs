@@ -28,6 +28,10 @@ pub(super) fn decide(draft: &Draft<'_>, now: Timestamp, settled: bool) -> Requeu
     let mut due = vec![after(now, limits::RESYNC_SECONDS)];
     due.extend(waits(&draft.pass.gate.findings, now));
     due.extend(draft.memory.look_again_at);
+    due.extend(draft.memory.machines_at.filter(|at| *at > now));
+    if draft.pass.gate.findings.deleting {
+        due.extend(draft.memory.read_failures.retry_at.filter(|at| *at > now));
+    }
     due.extend(draft.memory.operation_retry_at.filter(|at| *at > now));
     operation_due(draft, now, &mut due);
     looks_due(draft, now, &mut due);

@@ -68,7 +68,11 @@ fn event(before: Option<&Condition>, after: &Condition, ran: bool) -> Option<Eve
             _ if ran || after.status != False => None,
             _ => changed(before, after),
         },
+        ConditionType::RollingOut if after.reason == Reason::NewMachineFailed => {
+            named(EventReason::RollFailed)
+        }
         ConditionType::DependenciesReady
+        | ConditionType::MachinesPublished
         | ConditionType::IdentityAllowed
         | ConditionType::OutputsValid
         | ConditionType::DriftJobSucceeded
@@ -77,6 +81,7 @@ fn event(before: Option<&Condition>, after: &Condition, ran: bool) -> Option<Eve
         // A summary repeats what its inputs said; the others never turn bad.
         ConditionType::Deleting
         | ConditionType::Ready
+        | ConditionType::RollingOut
         | ConditionType::InputsApplied
         | ConditionType::CredentialsMirrored
         | ConditionType::RunnerRBACReady => None,

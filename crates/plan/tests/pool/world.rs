@@ -87,6 +87,7 @@ pub(crate) fn world() -> World {
         },
         record: RecordRead::Missing,
         retained: Lookup::Missing,
+        machines: Lookup::Missing,
         manager: Manager {
             installation: demo::INSTALLATION.to_owned(),
             version: "0.1.0".to_owned(),
