@@ -124,7 +124,8 @@ async fn a_moved_count_is_drift_on_a_fixed_pool_only() {
         .await;
 
     let autoscaled = settled(watchful("Report").machine_pool(|pool| {
-        pool["metadata"]["annotations"] = json!({ MIN: "2", MAX: "10" });
+        pool["metadata"]["annotations"] =
+            json!({ MIN: "2", MAX: "10", "remuda.dev/machines": "false" });
     }))
     .await;
     let desired = [("AutoScalingGroupName", GROUP), ("DesiredCapacity", "5")];

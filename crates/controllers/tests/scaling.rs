@@ -28,7 +28,8 @@ async fn settled(demo: Demo) -> World {
 
 async fn autoscaled() -> World {
     let world = settled(Demo::default().machine_pool(|pool| {
-        pool["metadata"]["annotations"] = json!({ MIN: "2", MAX: "10" });
+        pool["metadata"]["annotations"] =
+            json!({ MIN: "2", MAX: "10", "remuda.dev/machines": "false" });
     }))
     .await;
     world
@@ -222,7 +223,9 @@ async fn written_back(world: &World) -> usize {
 #[tokio::test(start_paused = true)]
 async fn a_foreign_claim_is_left_alone() {
     let world = settled(Demo::default().machine_pool(|pool| {
-        pool["metadata"]["annotations"] = json!({ MIN: "2", MAX: "10", CLAIM: "other-controller" });
+        pool["metadata"]["annotations"] = json!({
+            MIN: "2", MAX: "10", CLAIM: "other-controller", "remuda.dev/machines": "false",
+        });
     }))
     .await;
     set_desired(&world, "5");
@@ -338,6 +341,7 @@ async fn bad_annotations_leave_a_fixed_pool_that_applies() {
     ] {
         let world = settled(Demo::default().machine_pool(|pool| {
             pool["metadata"]["annotations"] = annotations.clone();
+            pool["metadata"]["annotations"]["remuda.dev/machines"] = json!("false");
         }))
         .await;
         let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();

@@ -1,6 +1,7 @@
 //! The DEMO objects: a cluster with exports, an identity, a bootstrap Secret, a MachinePool and its
 //! TerraformMachinePool, straight from `examples/demo`, so that tests run what people run.
 
+use remuda_api::keys::annotation;
 use serde_json::{Value, json};
 
 /// Namespace of the DEMO objects in tests.
@@ -50,7 +51,22 @@ impl Demo {
                 object["metadata"]["namespace"] = Value::from(namespace);
             }
         }
-        Self { objects }
+        // What most tests are about: captf's exact behaviour.
+        Self { objects }.with_machines("false")
+    }
+
+    /// The pools have Machines.
+    #[must_use]
+    pub fn machines(self) -> Self {
+        self.with_machines("true")
+    }
+
+    fn with_machines(mut self, switch: &str) -> Self {
+        let pools = self.objects.iter_mut();
+        for pool in pools.filter(|object| object["kind"] == "MachinePool") {
+            pool["metadata"]["annotations"][annotation::POOL_MACHINES] = Value::from(switch);
+        }
+        self
     }
 
     /// Changes one object, by kind and name.
