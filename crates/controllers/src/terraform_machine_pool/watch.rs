@@ -74,7 +74,7 @@ pub(crate) fn routes(
         ),
         (
             Kind::Machine,
-            Some(label::POOL_NAME),
+            None,
             Route::new(queue, machine_facts, move |machine| {
                 standing_for(&owners, machine)
             }),
