@@ -167,6 +167,8 @@ pub mod annotation {
     pub const POOL_MACHINES: &str = "remuda.dev/machines";
     /// On a MachinePool: unhealthy Machines that were replaced, one a line, the newest last.
     pub const REMEDIATION_HISTORY: &str = "remuda.dev/remediation-history";
+    /// On a Machine or its infrastructure: why it can't be deleted alone, only with its pool.
+    pub const NOT_DELETABLE: &str = "remuda.dev/not-deletable";
     /// `true` on an infrastructure pool: unhealthy pool Machines are replaced.
     pub const REMEDIATE_MACHINES: &str = "remuda.dev/remediate-machines";
 

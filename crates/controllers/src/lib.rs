@@ -9,10 +9,14 @@
 //! | `cluster` | Cluster | standalone mode |
 //! | `machine_health_check` | MachineHealthCheck | standalone mode |
 //!
+//! `admission` is no controller: it answers the API server's questions about objects before they are
+//! stored.
+//!
 //! A pass reads first and writes last; what it decides is decided by pure functions, of
 //! `remuda-plan` or of the folder's own `status` module. Everything outside the process comes in
 //! through [`context::Context`].
 
+pub mod admission;
 pub mod clock;
 pub mod context;
 pub mod events;

@@ -10,6 +10,7 @@
 //! (time is a parameter), randomness, the network, a Kubernetes client, a cloud SDK, hash maps
 //! whose order could reach an output.
 
+pub mod admission;
 pub mod aws;
 pub mod azure;
 pub mod driver;

@@ -113,6 +113,15 @@ pub(crate) struct UpArgs {
     /// Serve no dashboard.
     #[arg(long, conflicts_with = "dashboard_addr")]
     pub(crate) no_dashboard: bool,
+    /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
+    /// MachineTaintPropagation (off).
+    #[arg(
+        long,
+        value_name = "GATE=BOOL,...",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) feature_gates: remuda_plan::admission::Gates,
     /// Print where the kubeconfig is (or will be) and end.
     #[arg(long)]
     pub(crate) print_kubeconfig_path: bool,

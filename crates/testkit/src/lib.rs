@@ -17,6 +17,7 @@
     reason = "a test kit reports by panicking, with the whole story in the message"
 )]
 
+mod admission;
 mod demo;
 mod expect;
 mod foreign;

@@ -13,7 +13,10 @@ use remuda_controllers::{
 };
 use serde_json::Value;
 
-use crate::world::{TEST, World};
+use crate::{
+    admission::InProcess,
+    world::{TEST, World},
+};
 
 /// What `clusterctl move` takes along, owners first.
 const MOVED: [Kind; 7] = [
@@ -54,6 +57,7 @@ impl World {
             nodes: Mutex::new(nodes),
             rest_of_cluster: Mutex::new(rest),
             running: Mutex::default(),
+            webhooks: InProcess::default(),
             builder: self.builder.clone(),
         };
         target.install().await;

@@ -19,7 +19,7 @@ use remuda_controllers::{
     objects::{LiveObjects, Objects, Target},
     workload::MadeClusters,
 };
-use remuda_plan::pool::world::Manager;
+use remuda_plan::{admission::Gates, pool::world::Manager};
 use remuda_sim::{
     SimClock,
     aws::{AwsSim, Timing},
@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
+    admission::InProcess,
     demo::{Demo, NAMESPACE},
     tripwire::{Tripwire, Wired, WiredCloud},
 };
@@ -49,6 +50,7 @@ pub struct Builder {
     full_speed: bool,
     whole_cluster: bool,
     options: Options,
+    admission: Option<Gates>,
 }
 
 impl Default for Builder {
@@ -61,6 +63,7 @@ impl Default for Builder {
             full_speed: false,
             whole_cluster: false,
             options: Options::default(),
+            admission: None,
         }
     }
 }
@@ -117,12 +120,21 @@ impl Builder {
         self
     }
 
+    /// The API server asks the manager's admission webhooks, with these feature gates.
+    #[must_use]
+    pub fn admission(mut self, gates: Gates) -> Self {
+        self.admission = Some(gates);
+        self
+    }
+
     /// The world, with the custom resources installed and no controller running.
     pub async fn build(self) -> World {
         let start: Timestamp = START.parse().unwrap();
+        let webhooks = InProcess::default();
         let server = ApiServer::builder()
             .clock(Arc::new(TokioClock::starting_at(start)))
             .seed(self.seed)
+            .service_resolver(Arc::new(webhooks.clone()))
             .build()
             .expect("a server in memory can be built");
         let aws = AwsSim::builder()
@@ -140,9 +152,13 @@ impl Builder {
             workload_server: server.clone(),
             server,
             aws,
+            webhooks,
             builder: self,
         };
         world.install().await;
+        if let Some(gates) = world.builder.admission.clone() {
+            world.webhooks.open(&world.objects, gates).await;
+        }
         world.run_nodes();
         if world.builder.whole_cluster {
             world.run_rest_of_cluster();
@@ -172,6 +188,7 @@ pub struct World {
     pub(crate) nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) rest_of_cluster: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) running: Mutex<Option<Running>>,
+    pub(crate) webhooks: InProcess,
     pub(crate) builder: Builder,
 }
 

@@ -17,6 +17,7 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tower::ServiceExt as _;
 
 use super::answer;
 use super::connect::Connector;
@@ -41,6 +42,12 @@ struct Trust {
 }
 
 type Connections = Client<Connector, Full<Bytes>>;
+
+/// How a webhook is reached.
+enum Way {
+    InProcess(axum::Router),
+    Connections(Connections),
+}
 
 /// See the module's words.
 pub(crate) struct Webhooks {
@@ -81,7 +88,7 @@ impl Webhooks {
         let uri = endpoint
             .uri(timeout)
             .ok_or_else(|| post("unsupported protocol scheme"))?;
-        let client = self.connections(instance, endpoint).map_err(|e| post(&e))?;
+        let way = self.way(instance, endpoint).map_err(|e| post(&e))?;
         let body = serde_json::to_vec(review).expect("a JSON value always serialises");
         let request = Request::builder()
             .method(Method::POST)
@@ -93,12 +100,26 @@ impl Webhooks {
             .map_err(|error| post(&error.to_string()))?;
         let call = async {
             let _turn = self.turns.acquire().await;
-            exchange(&client, request).await
+            match way {
+                Way::InProcess(router) => hand_over(router, request).await,
+                Way::Connections(client) => exchange(&client, request).await,
+            }
         };
         match tokio::time::timeout(timeout, call).await {
             Err(_) => Err(post("context deadline exceeded")),
             Ok(Err(why)) => Err(post(&why)),
             Ok(Ok((parts, bytes))) => answer::object(&parts, &bytes),
+        }
+    }
+
+    fn way(&self, instance: &str, endpoint: &Endpoint) -> Result<Way, String> {
+        let here = endpoint.service.as_ref().and_then(|service| {
+            self.resolver
+                .in_process(instance, &service.namespace, &service.name, service.port)
+        });
+        match here {
+            Some(router) => Ok(Way::InProcess(router)),
+            None => self.connections(instance, endpoint).map(Way::Connections),
         }
     }
 
@@ -132,6 +153,20 @@ async fn exchange(
     request: Request<Full<Bytes>>,
 ) -> Result<(http::response::Parts, Bytes), String> {
     let response = client.request(request).await.map_err(|e| reason(&e))?;
+    let (parts, body) = response.into_parts();
+    let body = Limited::new(body, MAX_ANSWER).collect().await;
+    let body = body.map_err(|error| format!("the answer cannot be read: {error}"))?;
+    Ok((parts, body.to_bytes()))
+}
+
+async fn hand_over(
+    router: axum::Router,
+    request: Request<Full<Bytes>>,
+) -> Result<(http::response::Parts, Bytes), String> {
+    let response = router
+        .oneshot(request.map(axum::body::Body::new))
+        .await
+        .unwrap_or_else(|never| match never {});
     let (parts, body) = response.into_parts();
     let body = Limited::new(body, MAX_ANSWER).collect().await;
     let body = body.map_err(|error| format!("the answer cannot be read: {error}"))?;

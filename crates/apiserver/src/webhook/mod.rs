@@ -31,6 +31,19 @@ pub trait ServiceResolver: Send + Sync + 'static {
     /// for a service that is not known. Asked again for each new connection.
     fn resolve(&self, instance: &str, namespace: &str, name: &str, port: u16)
     -> Option<SocketAddr>;
+
+    /// The webhooks behind a service of this very process: they are called without a connection, so
+    /// no certificate is looked at. Asked before [`Self::resolve`].
+    fn in_process(
+        &self,
+        instance: &str,
+        namespace: &str,
+        name: &str,
+        port: u16,
+    ) -> Option<axum::Router> {
+        let _ = (instance, namespace, name, port);
+        None
+    }
 }
 
 /// Knows no service.

@@ -19,7 +19,7 @@ const FIELD_MANAGER: &str = "remuda-up";
 
 /// The namespace of Remuda's own objects. Its UID is the installation's id: it stays the same for
 /// as long as the data directory does.
-const SYSTEM_NAMESPACE: &str = "remuda-system";
+pub(crate) const SYSTEM_NAMESPACE: &str = "remuda-system";
 
 /// How long a CustomResourceDefinition may take to be served.
 const ESTABLISH: Duration = Duration::from_secs(10);

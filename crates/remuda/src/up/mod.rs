@@ -14,6 +14,7 @@ mod demo;
 mod install;
 pub(crate) mod progress;
 pub(crate) mod state;
+mod webhooks;
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -73,6 +74,9 @@ impl Up {
         state::private_file(&dir.join(KUBECONFIG), &kubeconfig)?;
         let kinds = install::definitions(&client).await?;
         let installation = install::installation(&client).await?;
+        let shutdown = CancellationToken::new();
+        let gates = args.feature_gates.clone();
+        let webhook_port = webhooks::serve(&client, last.webhook_port, gates, &shutdown).await?;
         progress.done(&format!(
             "{} with {kinds} kinds of its own",
             serving.url(&server.management())
@@ -88,7 +92,6 @@ impl Up {
         tokio::spawn(clusters.follow(client.clone(), serving.clone()));
 
         progress.begin("controllers");
-        let shutdown = CancellationToken::new();
         let calls = CallLedger::new(jiff::Timestamp::now);
         let backends: [Arc<dyn PoolBackend>; 2] = [
             Arc::new(clouds::aws_backend(
@@ -130,6 +133,7 @@ impl Up {
         let dashboard = dashboard::show(args, parts).await?;
         UpState {
             api_port: serving.address().port(),
+            webhook_port: Some(webhook_port),
             aws_port: Some(aws_address.port()),
             azure_port: Some(azure_address.port()),
             dashboard_port: dashboard.as_ref().map(|shown| shown.address.port()),

@@ -27,6 +27,8 @@ const FILE: &str = "up.json";
 pub(crate) struct UpState {
     /// Port of the Kubernetes API.
     pub(crate) api_port: u16,
+    /// Port of the admission webhooks.
+    pub(crate) webhook_port: Option<u16>,
     /// Port of the simulated AWS; absent when AWS is real.
     pub(crate) aws_port: Option<u16>,
     /// Port of the simulated Azure; absent when Azure is real.

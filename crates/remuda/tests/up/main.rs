@@ -6,6 +6,7 @@
     reason = "what a test cannot start, it cannot test; skip lines go to standard error"
 )]
 
+mod admission;
 mod azure;
 mod backup;
 mod browser;
