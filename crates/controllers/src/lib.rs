@@ -19,6 +19,7 @@
 pub mod admission;
 pub mod clock;
 pub mod context;
+pub mod election;
 pub mod events;
 pub mod kinds;
 pub mod objects;

@@ -31,6 +31,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda up --demo\n  remuda up --demo --exit-when-ready --timeout 60s\n  KUBECONFIG=\"$(remuda up --print-kubeconfig-path)\" kubectl get machinepools -A"
     )]
     Up(UpArgs),
+    /// Run the controllers and admission webhooks against a Kubernetes API.
+    #[command(
+        long_about = "Run the controllers and admission webhooks against a Kubernetes API.\n\nOf several replicas one works, the leader; all answer admission reviews. A leader that can't renew its Lease stops before another begins. SIGTERM lets running passes end and gives the Lease up.",
+        after_help = "Examples:\n  remuda manager --kubeconfig ~/.kube/config --webhook-host 192.0.2.7\n  remuda manager --core off --watch-filter remuda --namespace team-a\n  remuda manager --feature-gates ClusterTopology=true"
+    )]
+    Manager(ManagerArgs),
     /// Show what a change will do to the cloud and to running machines, without doing it.
     #[command(
         after_help = "Examples:\n  remuda plan demo-pool-0 -n team-a\n  remuda plan -f pool.yaml --exit-code     0: no changes, 2: changes, 1: failed\n  remuda plan demo-pool-0 -n team-a -o json | jq '.pools[].steps[].because'"
@@ -125,6 +131,85 @@ pub(crate) struct UpArgs {
     /// Print where the kubeconfig is (or will be) and end.
     #[arg(long)]
     pub(crate) print_kubeconfig_path: bool,
+}
+
+/// `remuda manager`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManagerArgs {
+    /// Kubeconfig file [default: $KUBECONFIG, ~/.kube/config, else the cluster this runs in].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Whether MachinePools, Machines and their like are reconciled here, or by upstream's core.
+    #[arg(long, value_enum, default_value_t = CoreMode::Auto)]
+    pub(crate) core: CoreMode,
+    /// Only objects whose label cluster.x-k8s.io/watch-filter has this value.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) watch_filter: Option<String>,
+    /// Only objects of this namespace.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Namespace of the manager itself: its Lease, its certificates, its installation's id.
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "POD_NAMESPACE",
+        default_value = "remuda-system"
+    )]
+    pub(crate) system_namespace: String,
+    /// Pools worked on at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) concurrency: u16,
+    /// Work only while holding the Lease; false: there is one replica.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub(crate) leader_elect: bool,
+    /// Address of /healthz and /readyz; 0: none.
+    #[arg(long, value_name = "ADDRESS", default_value = ":9440", value_parser = address)]
+    pub(crate) health_addr: Address,
+    /// Serve the admission webhooks.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub(crate) webhooks: bool,
+    /// Port of the admission webhooks; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    pub(crate) webhook_port: u16,
+    /// Name of the Service in front of the webhooks, in the manager's namespace.
+    #[arg(long, value_name = "NAME", default_value = "remuda-webhooks")]
+    pub(crate) webhook_service: String,
+    /// Host at which API servers reach the webhooks without a Service.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) webhook_host: Option<String>,
+    /// Folder with tls.crt, tls.key and perhaps ca.crt, kept by something else such as cert-manager
+    /// [default: own certificates, which renew themselves].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) webhook_cert_dir: Option<PathBuf>,
+    /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
+    /// MachineTaintPropagation (off).
+    #[arg(
+        long,
+        value_name = "GATE=BOOL,...",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) feature_gates: remuda_plan::admission::Gates,
+    /// Where AWS answers, for simulators.
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL")]
+    pub(crate) aws_endpoint_url: Option<String>,
+    /// Where Azure answers, for simulators.
+    #[arg(long, value_name = "URL")]
+    pub(crate) azure_endpoint_url: Option<String>,
+}
+
+/// An address to listen on; `None`: do not.
+pub(crate) type Address = Option<std::net::SocketAddr>;
+
+/// Who reconciles the core's kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CoreMode {
+    /// This manager, unless upstream's package installed their definitions.
+    Auto,
+    /// This manager.
+    On,
+    /// Upstream's.
+    Off,
 }
 
 /// `remuda plan`.
@@ -317,6 +402,21 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(spoken).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
+/// Reads `127.0.0.1:9440`, `:9440` for every address of this machine, or `0` for none.
+fn address(text: &str) -> Result<Address, String> {
+    if text == "0" {
+        return Ok(None);
+    }
+    let whole = if text.starts_with(':') {
+        format!("0.0.0.0{text}")
+    } else {
+        text.to_owned()
+    };
+    let read = whole.parse();
+    read.map(Some)
+        .map_err(|_| format!("{text} is not an address like 127.0.0.1:9440 or :9440"))
+}
+
 /// Reads a positive factor.
 fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -381,5 +481,14 @@ mod tests {
         assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         assert!(duration("soon").is_err());
         assert!(duration("-5s").is_err());
+    }
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        let read = |text: &str| address(text).map(|it| it.map(|it| it.to_string()));
+        assert_eq!(read(":9440"), Ok(Some("0.0.0.0:9440".to_owned())));
+        assert_eq!(read("127.0.0.1:1"), Ok(Some("127.0.0.1:1".to_owned())));
+        assert_eq!(read("0"), Ok(None));
+        assert!(read("9440").is_err());
     }
 }

@@ -10,18 +10,22 @@ use clap::Parser;
 mod cli;
 mod commands;
 mod config;
+mod manager;
 mod output;
 mod plan_text;
 mod preview_view;
 mod up;
 mod view;
+mod webhooks;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(help_or_usage) => return cli::explain(&help_or_usage),
     };
-    config::start_logging(cli.verbose);
+    // Whoever runs a manager reads its log and nothing else of it.
+    let least = u8::from(matches!(cli.command, cli::Command::Manager(_)));
+    config::start_logging(cli.verbose.max(least));
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -65,7 +65,7 @@ async fn a_drain_rule_with_an_order_drains() {
     create(&world, &rule("b", "Drain", -5)).await.unwrap();
 }
 
-/// Proves: CAPI-103 (the refusal).
+/// The second half of CAPI-103.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_cannot_be_ended_alone_is_not_deleted() {
     let world = world(Gates::default()).await;
@@ -122,7 +122,7 @@ fn open_definition(kind: &str, plural: &str) -> Value {
     })
 }
 
-/// Proves: CAPI-106 (the gate; the expansion comes with topologies).
+/// The first half of CAPI-106; the expansion comes with topologies.
 #[tokio::test(start_paused = true)]
 async fn a_topology_needs_its_gate() {
     let off = world(Gates::default()).await;

@@ -225,7 +225,7 @@ fn limits_of_remediation_are_numbers_percentages_and_ranges() {
     }
 }
 
-/// Proves: CAPI-106 (the gate; the expansion comes with topologies).
+/// The first half of CAPI-106; the expansion comes with topologies.
 #[test]
 fn topologies_need_their_gate() {
     let topology = json!({ "topology": { "classRef": { "name": "fast" }, "version": "v1.35.0" } });

@@ -4,6 +4,7 @@ mod backup;
 mod completions;
 mod crds;
 mod get;
+mod manager;
 mod plan;
 mod restore;
 mod sim;
@@ -20,6 +21,7 @@ use crate::cli::{Cli, Command};
 pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Up(args) => up::run(args).await,
+        Command::Manager(args) => manager::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Get(args) => get::run(args).await,
         Command::Crds(args) => crds::run(&args),

@@ -1,0 +1,187 @@
+//! Leader election, in virtual time: one works at a time, whatever happens to the other.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use remuda_controllers::{
+    clock::RuntimeClock,
+    election::{Election, Timing},
+};
+use remuda_testkit::{Tripwire, World};
+use serde_json::json;
+use tokio::{task::JoinHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+const LEASE: Duration = Duration::from_secs(15);
+
+/// When who worked.
+#[derive(Clone, Default)]
+struct Diary(Arc<Mutex<Vec<(String, Instant, Option<Instant>)>>>);
+
+/// One stretch of work; its end is written down when it is dropped.
+struct Stretch(Diary, usize);
+
+impl Diary {
+    fn begin(&self, who: &str) -> Stretch {
+        let mut entries = self.0.lock().unwrap();
+        entries.push((who.to_owned(), Instant::now(), None));
+        Stretch(self.clone(), entries.len() - 1)
+    }
+
+    fn who_works(&self) -> Vec<String> {
+        let entries = self.0.lock().unwrap();
+        let at_work = entries.iter().filter(|(.., end)| end.is_none());
+        at_work.map(|(who, ..)| who.clone()).collect()
+    }
+
+    /// The times between two stretches. Panics when two overlap.
+    fn gaps(&self) -> Vec<Duration> {
+        let entries = self.0.lock().unwrap();
+        entries
+            .windows(2)
+            .map(|pair| {
+                let end = pair[0].2.expect("a stretch ends before the next begins");
+                assert!(end <= pair[1].1, "two worked at once");
+                pair[1].1 - end
+            })
+            .collect()
+    }
+}
+
+impl Drop for Stretch {
+    fn drop(&mut self) {
+        self.0.0.lock().unwrap()[self.1].2 = Some(Instant::now());
+    }
+}
+
+/// A candidate at work until it is told to stop, or beyond when it is stubborn.
+struct Candidate {
+    task: JoinHandle<()>,
+    shutdown: CancellationToken,
+}
+
+fn candidate(
+    world: &World,
+    who: &str,
+    wire: &Tripwire,
+    diary: &Diary,
+    stubborn: bool,
+) -> Candidate {
+    let election = Election {
+        objects: world.context(wire).objects.clone(),
+        clock: Arc::new(RuntimeClock::starting_at(world.now())),
+        namespace: "remuda-system".to_owned(),
+        name: "manager".to_owned(),
+        identity: who.to_owned(),
+        timing: Timing::default(),
+    };
+    let shutdown = CancellationToken::new();
+    let (diary, name, stop) = (diary.clone(), who.to_owned(), shutdown.clone());
+    let task = tokio::spawn(async move {
+        election
+            .lead(stop, move |stop| {
+                let stretch = diary.begin(&name);
+                async move {
+                    let _stretch = stretch;
+                    stop.cancelled().await;
+                    if stubborn {
+                        std::future::pending::<()>().await;
+                    }
+                }
+            })
+            .await;
+    });
+    Candidate { task, shutdown }
+}
+
+async fn world() -> World {
+    let world = World::new().await;
+    world
+        .create(&json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "remuda-system" },
+        }))
+        .await;
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_killed_is_followed_within_a_lease() {
+    let (world, diary, never) = (world().await, Diary::default(), Tripwire::never());
+    let mut leader = candidate(&world, "0", &never, &diary, false);
+    world.pass(Duration::from_secs(1)).await;
+    for round in 1..=20 {
+        let next = candidate(&world, &round.to_string(), &never, &diary, false);
+        world.pass(Duration::from_secs(60 + round % 7)).await;
+        assert_eq!(diary.who_works(), [(round - 1).to_string()]);
+        leader.task.abort();
+        world.pass(LEASE + Duration::from_secs(3)).await;
+        assert_eq!(diary.who_works(), [round.to_string()]);
+        leader = next;
+    }
+    let gaps = diary.gaps();
+    assert_eq!(gaps.len(), 20);
+    let longest = gaps.into_iter().max().unwrap();
+    assert!(longest <= LEASE + Duration::from_secs(3), "{longest:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_renew_stops_before_the_other_begins() {
+    for stubborn in [false, true] {
+        let (world, diary) = (world().await, Diary::default());
+        let wire = Tripwire::never();
+        let one = candidate(&world, "one", &wire, &diary, stubborn);
+        world.pass(Duration::from_secs(1)).await;
+        let two = candidate(&world, "two", &Tripwire::never(), &diary, stubborn);
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!(diary.who_works(), ["one"]);
+        wire.refuse("holderIdentity");
+        world.pass(LEASE + Duration::from_secs(3)).await;
+        assert_eq!(diary.who_works(), ["two"]);
+        let gaps = diary.gaps();
+        assert_eq!(gaps.len(), 1);
+        assert!(gaps[0] > Duration::ZERO, "{gaps:?}");
+        // It is a candidate again.
+        wire.refuse_nothing();
+        two.task.abort();
+        world.pass(LEASE + Duration::from_secs(3)).await;
+        assert_eq!(diary.who_works(), ["one"]);
+        drop((one, diary.gaps()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gets_no_answer_stops_before_the_other_begins() {
+    let (world, diary) = (world().await, Diary::default());
+    // Its first write takes the lease, the next ones renew it; then nothing is answered.
+    let wire = Tripwire::after(10);
+    let _one = candidate(&world, "one", &wire, &diary, true);
+    world.pass(Duration::from_secs(1)).await;
+    let _two = candidate(&world, "two", &Tripwire::never(), &diary, true);
+    world.pass(Duration::from_secs(10)).await;
+    assert_eq!(diary.who_works(), ["one"]);
+    world.pass(Duration::from_secs(60)).await;
+    assert!(wire.has_tripped());
+    assert_eq!(diary.who_works(), ["two"]);
+    assert_eq!(diary.gaps().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_told_to_stop_gives_the_lease_up() {
+    let (world, diary, never) = (world().await, Diary::default(), Tripwire::never());
+    let one = candidate(&world, "one", &never, &diary, false);
+    world.pass(Duration::from_secs(1)).await;
+    let _two = candidate(&world, "two", &never, &diary, false);
+    world.pass(Duration::from_secs(30)).await;
+    one.shutdown.cancel();
+    one.task.await.unwrap();
+    world.pass(Duration::from_secs(3)).await;
+    assert_eq!(diary.who_works(), ["two"]);
+    assert!(diary.gaps()[0] <= Duration::from_secs(3));
+}

@@ -1,0 +1,60 @@
+//! Whether the core controllers run here.
+
+use anyhow::{Context, Result};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client, ResourceExt};
+use remuda_api::keys::label;
+
+use crate::cli::CoreMode;
+
+/// A kind that the owner of the core owns.
+const CORE_KIND: &str = "machinepools.cluster.x-k8s.io";
+/// What upstream's packages call themselves.
+const UPSTREAM: &str = "cluster-api";
+
+/// Whether MachinePools, Machines and their like are this manager's: `auto` asks who installed their
+/// definitions.
+pub(crate) async fn runs_here(mode: CoreMode, client: &Client) -> Result<bool> {
+    match mode {
+        CoreMode::On => Ok(true),
+        CoreMode::Off => Ok(false),
+        CoreMode::Auto => {
+            let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+            let found = definitions
+                .get_opt(CORE_KIND)
+                .await
+                .with_context(|| format!("looking for {CORE_KIND}"))?;
+            let definition = found.with_context(|| {
+                format!(
+                    "{CORE_KIND} is not installed: `remuda crds | kubectl apply --server-side -f -`"
+                )
+            })?;
+            Ok(!is_upstreams(&definition))
+        }
+    }
+}
+
+fn is_upstreams(definition: &CustomResourceDefinition) -> bool {
+    let provider = definition.labels().get(label::PROVIDER);
+    provider.is_some_and(|provider| provider == UPSTREAM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_of_upstreams_package_are_upstreams() {
+        let mut definition = CustomResourceDefinition::default();
+        assert!(!is_upstreams(&definition));
+        let labels = definition.labels_mut();
+        labels.insert(
+            label::PROVIDER.to_owned(),
+            "infrastructure-remuda".to_owned(),
+        );
+        assert!(!is_upstreams(&definition));
+        let labels = definition.labels_mut();
+        labels.insert(label::PROVIDER.to_owned(), UPSTREAM.to_owned());
+        assert!(is_upstreams(&definition));
+    }
+}

@@ -1,0 +1,215 @@
+//! `remuda manager`: the controllers against any Kubernetes API.
+//!
+//! ```text
+//! every replica:  health endpoints, admission webhooks
+//! the leader:     controllers ──▶ backends ──▶ AWS, Azure
+//! ```
+//!
+//! Nothing is kept on disk: state is in the Kubernetes API and in the clouds.
+
+mod core;
+mod health;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, config::Kubeconfig};
+use remuda_aws::AwsBackend;
+use remuda_azure::{AzureBackend, Endpoints};
+use remuda_cloud::PoolBackend;
+use remuda_controllers::{
+    Context as ControllerContext, Options as ControllerOptions,
+    admission::{Certificates, Endpoint, Keeper, Scope},
+    clock::SystemClock,
+    election::{Election, Timing},
+    objects::LiveObjects,
+    workload::KubeconfigClusters,
+};
+use remuda_plan::{admission::gates::Gate, pool::world::Manager};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::health::Health;
+use crate::{
+    cli::ManagerArgs,
+    up::clouds::interrupted,
+    webhooks::{self, SECRET, Settings},
+};
+
+/// Name of the Lease that replicas share.
+const LEASE: &str = "remuda-manager";
+/// Time until the webhooks' certificates are tried again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// Runs until it is interrupted.
+pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
+    let shutdown = CancellationToken::new();
+    tokio::spawn({
+        let shutdown = shutdown.clone();
+        async move {
+            interrupted().await;
+            shutdown.cancel();
+        }
+    });
+    let client = connect(&args).await?;
+    let core = core::runs_here(args.core, &client).await?;
+    let installation = installation(&client, &args.system_namespace).await?;
+    let health = Health::default();
+    health::serve(args.health_addr, health.clone(), &shutdown).await?;
+    serve_webhooks(&args, core, &client, &health, &shutdown).await?;
+
+    let manager = Manager {
+        watch_filter: args.watch_filter.clone().unwrap_or_default(),
+        installation,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Manager::default()
+    };
+    let options = ControllerOptions {
+        core,
+        namespace: args.namespace.clone(),
+        concurrency: args.concurrency,
+        ..ControllerOptions::default()
+    };
+    let work = {
+        let (client, args) = (client.clone(), args.clone());
+        move |stop: CancellationToken| {
+            let context = context(&client, &args, manager.clone());
+            remuda_controllers::run(Arc::new(context), options.clone(), stop)
+        }
+    };
+    if args.leader_elect {
+        let election = Election {
+            objects: LiveObjects::new(client),
+            clock: Arc::new(SystemClock),
+            namespace: args.system_namespace.clone(),
+            name: LEASE.to_owned(),
+            identity: identity(),
+            timing: Timing::default(),
+        };
+        election.lead(shutdown, work).await;
+    } else {
+        work(shutdown).await;
+    }
+    Ok(())
+}
+
+/// The Kubernetes API: the kubeconfig that was given, else that of the environment, else the cluster
+/// that this process runs in.
+async fn connect(args: &ManagerArgs) -> Result<Client> {
+    let config = match &args.kubeconfig {
+        Some(file) => {
+            let kubeconfig = Kubeconfig::read_from(file)
+                .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
+            kube::Config::from_custom_kubeconfig(
+                kubeconfig,
+                &kube::config::KubeConfigOptions::default(),
+            )
+            .await
+            .context("the kubeconfig")?
+        }
+        None => kube::Config::infer()
+            .await
+            .context("no Kubernetes API: give --kubeconfig, or run inside a cluster")?,
+    };
+    Client::try_from(config).context("connecting to the Kubernetes API")
+}
+
+/// The id that new records get: the UID of the manager's namespace, the same for every replica and
+/// after every restart.
+async fn installation(client: &Client, namespace: &str) -> Result<String> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let found = namespaces
+        .get(namespace)
+        .await
+        .with_context(|| format!("reading the namespace {namespace}; it must exist"))?;
+    found
+        .metadata
+        .uid
+        .with_context(|| format!("the namespace {namespace} has no UID"))
+}
+
+/// This process among its replicas: the pod's name, and a random part, for a restarted pod is
+/// another candidate.
+fn identity() -> String {
+    let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    format!("{}_{:016x}", host.trim(), fastrand::u64(..))
+}
+
+/// Serves the webhooks on every replica. The first pass of their keeper makes this one ready.
+async fn serve_webhooks(
+    args: &ManagerArgs,
+    core: bool,
+    client: &Client,
+    health: &Health,
+    shutdown: &CancellationToken,
+) -> Result<()> {
+    if !args.webhooks {
+        health.set_ready();
+        return Ok(());
+    }
+    let address = SocketAddr::from(([0, 0, 0, 0], args.webhook_port));
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listening for admission reviews on {address}"))?;
+    let endpoint = match &args.webhook_host {
+        Some(host) => Endpoint::Host(format!("{host}:{}", listener.local_addr()?.port())),
+        None => Endpoint::Service {
+            namespace: args.system_namespace.clone(),
+            name: args.webhook_service.clone(),
+        },
+    };
+    let certificates = match &args.webhook_cert_dir {
+        Some(folder) => Certificates::Mounted(folder.clone()),
+        None => Certificates::Own {
+            namespace: args.system_namespace.clone(),
+            secret: SECRET.to_owned(),
+        },
+    };
+    let settings = Settings {
+        endpoint,
+        certificates,
+        scope: Some(Scope {
+            core,
+            infrastructure: true,
+        }),
+        gates: args.feature_gates.clone(),
+    };
+    let keeper = webhooks::serve(client, listener, settings, shutdown)?;
+    tokio::spawn(keep(keeper, health.clone(), shutdown.clone()));
+    Ok(())
+}
+
+async fn keep(keeper: Keeper, health: Health, shutdown: CancellationToken) {
+    while let Err(error) = keeper.pass().await {
+        tracing::warn!(%error, "the webhooks have no certificate yet");
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(RETRY) => {}
+        }
+    }
+    health.set_ready();
+    keeper.run(shutdown).await;
+}
+
+fn context(client: &Client, args: &ManagerArgs, manager: Manager) -> ControllerContext {
+    let aws = AwsBackend::new(remuda_aws::Options {
+        endpoint_url: args.aws_endpoint_url.clone(),
+        ..remuda_aws::Options::default()
+    });
+    let azure = AzureBackend::new(remuda_azure::Options {
+        endpoints: args
+            .azure_endpoint_url
+            .as_deref()
+            .map_or_else(Endpoints::default, Endpoints::all_at),
+        ..remuda_azure::Options::default()
+    });
+    let backends: [Arc<dyn PoolBackend>; 2] = [Arc::new(aws), Arc::new(azure)];
+    ControllerContext::new(
+        client.clone(),
+        backends,
+        Arc::new(SystemClock),
+        Arc::new(KubeconfigClusters::new(client.clone())),
+        manager,
+    )
+}

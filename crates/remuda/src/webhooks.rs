@@ -1,0 +1,80 @@
+//! The admission webhooks, as `remuda up` and `remuda manager` serve them.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use kube::Client;
+use remuda_controllers::{
+    admission::{Admission, Certificates, Endpoint, Keeper, Listener, Rotating, Scope},
+    clock::SystemClock,
+    objects::LiveObjects,
+};
+use remuda_plan::admission::Gates;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Name of the Secret with the webhooks' own certificates.
+pub(crate) const SECRET: &str = "remuda-webhook-certificates";
+
+/// What is served, and under which names.
+pub(crate) struct Settings {
+    /// Where API servers find the webhooks.
+    pub(crate) endpoint: Endpoint,
+    /// Where certificates come from.
+    pub(crate) certificates: Certificates,
+    /// Whose kinds are judged; `None` leaves the configurations to whoever installed them.
+    pub(crate) scope: Option<Scope>,
+    /// Which features are on.
+    pub(crate) gates: Gates,
+}
+
+/// Serves the webhooks until `shutdown`. They have a certificate, and API servers know of them,
+/// after the first pass of the keeper that is returned.
+pub(crate) fn serve(
+    client: &Client,
+    listener: TcpListener,
+    settings: Settings,
+    shutdown: &CancellationToken,
+) -> Result<Keeper> {
+    let rotating = Arc::<Rotating>::default();
+    let router = Admission::new(client.clone(), settings.gates).router();
+    let webhooks = Listener::new(router, rotating.clone()).context("TLS of the webhooks")?;
+    tokio::spawn(webhooks.serve(listener, shutdown.clone()));
+    Ok(Keeper {
+        objects: LiveObjects::new(client.clone()),
+        clock: Arc::new(SystemClock),
+        certificates: settings.certificates,
+        endpoint: settings.endpoint,
+        scope: settings.scope,
+        rotating,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use remuda_controllers::admission::configurations;
+
+    use super::*;
+
+    /// The configurations of a manager behind a Service, as `deploy/webhooks.yaml` holds them for
+    /// people who install by hand. `REMUDA_WRITE_DEPLOY=1 cargo test -p remuda` writes it.
+    #[test]
+    fn deploy_holds_the_configurations() {
+        let endpoint = Endpoint::Service {
+            namespace: "remuda-system".to_owned(),
+            name: "remuda-webhooks".to_owned(),
+        };
+        let documents = configurations(&endpoint, Scope::ALL, None)
+            .map(|configuration| serde_saphyr::to_string(&configuration).expect("JSON is YAML"));
+        let wanted = documents.join("---\n");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/webhooks.yaml");
+        if std::env::var_os("REMUDA_WRITE_DEPLOY").is_some() {
+            std::fs::write(file, &wanted).expect("deploy can be written");
+        }
+        let held = std::fs::read_to_string(file).unwrap_or_default();
+        assert_eq!(
+            held, wanted,
+            "REMUDA_WRITE_DEPLOY=1 cargo test -p remuda writes it"
+        );
+    }
+}
