@@ -65,6 +65,41 @@ async fn a_drain_rule_with_an_order_drains() {
     create(&world, &rule("b", "Drain", -5)).await.unwrap();
 }
 
+/// Proves: CAPI-10.
+#[tokio::test(start_paused = true)]
+async fn a_health_check_selects_something_and_waits_long_enough() {
+    let world = world(Gates::default()).await;
+    let check = |name: &str, seconds: i64, selector: Value| {
+        core_object(
+            "MachineHealthCheck",
+            name,
+            json!({
+                "clusterName": "demo",
+                "selector": selector,
+                "checks": { "nodeStartupTimeoutSeconds": seconds },
+            }),
+        )
+    };
+    let selector = json!({ "matchLabels": { "cluster.x-k8s.io/pool-name": POOL } });
+    let hasty = create(&world, &check("a", 20, selector.clone())).await;
+    refused(hasty, &["nodeStartupTimeoutSeconds", "at least 30"]);
+    let empty = create(&world, &check("a", 30, json!({ "matchLabels": {} }))).await;
+    refused(empty, &["spec.selector"]);
+    create(&world, &check("a", 0, selector.clone()))
+        .await
+        .unwrap();
+    let ranged = json!({ "remediation": { "triggerIf": { "unhealthyInRange": "[5-2]" } } });
+    let mut backwards = check("b", 30, selector.clone());
+    backwards["spec"]["remediation"] = ranged["remediation"].clone();
+    refused(
+        create(&world, &backwards).await,
+        &["unhealthyInRange", "[5-2]"],
+    );
+    let stored = create(&world, &check("b", 30, selector)).await.unwrap();
+    let trigger = &stored["spec"]["remediation"]["triggerIf"];
+    assert_eq!(trigger["unhealthyLessThanOrEqualTo"], "100%");
+}
+
 /// The second half of CAPI-103.
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_cannot_be_ended_alone_is_not_deleted() {

@@ -1,20 +1,13 @@
-//! `MachineHealthCheck` (documents 1.5, 6.5).
+//! `MachineHealthCheck` (documents 1.5, 6.5). That the selector is not empty and the start-up time is
+//! long enough is said by the definition.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
 
 use super::{defaults::Defaults, machine, problem::Problem, request::Request, selector};
-use crate::pool::keys;
-
-/// Seconds until a Node must be there (document 1.5).
-const NODE_STARTUP_TIMEOUT_SECONDS: i64 = 600;
-/// Anything shorter would replace machines that are merely booting (document 1.5).
-const SHORTEST_STARTUP_SECONDS: i64 = 30;
-
-static RANGE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\A\[([0-9]+)-([0-9]+)\]\z").expect("a constant pattern"));
+use crate::{
+    machines::remediation::{health::NODE_STARTUP_TIMEOUT, limit::Limit},
+    pool::keys,
+};
 
 pub(super) fn complete(defaults: &mut Defaults) {
     let cluster = defaults.at(&["spec", "clusterName"]).clone();
@@ -26,7 +19,7 @@ pub(super) fn complete(defaults: &mut Defaults) {
     }
     let startup = ["spec", "checks", "nodeStartupTimeoutSeconds"];
     if defaults.at(&startup).is_null() {
-        defaults.set(&startup, NODE_STARTUP_TIMEOUT_SECONDS.into());
+        defaults.set(&startup, NODE_STARTUP_TIMEOUT.as_secs().into());
     }
     let limit = [
         "spec",
@@ -47,25 +40,7 @@ pub(super) fn problems(request: &Request<'_>) -> Vec<Problem> {
     let spec = &request.object["spec"];
     let mut problems = Vec::new();
     problems.extend(machine::moved(request));
-    if selector::is_empty(&spec["selector"]) {
-        problems.push(Problem::required(
-            "spec.selector",
-            "must not be empty: it would select every Machine of the Cluster, its control plane \
-             included",
-        ));
-    }
     problems.extend(selector::problems("spec.selector", &spec["selector"]));
-    let startup = &spec["checks"]["nodeStartupTimeoutSeconds"];
-    if startup
-        .as_i64()
-        .is_some_and(|seconds| seconds != 0 && seconds < SHORTEST_STARTUP_SECONDS)
-    {
-        problems.push(Problem::invalid(
-            "spec.checks.nodeStartupTimeoutSeconds",
-            startup,
-            format!("must be at least {SHORTEST_STARTUP_SECONDS}, or 0 to turn the check off"),
-        ));
-    }
     problems.extend(trigger(&spec["remediation"]["triggerIf"]));
     problems
 }
@@ -74,16 +49,12 @@ fn trigger(trigger: &Value) -> Vec<Problem> {
     let path = "spec.remediation.triggerIf";
     let mut problems = Vec::new();
     let limit = &trigger["unhealthyLessThanOrEqualTo"];
-    let is_limit = match limit {
-        Value::Null => true,
-        Value::Number(number) => number.as_u64().is_some(),
-        Value::String(text) => text
-            .strip_suffix('%')
-            .and_then(|percent| percent.parse::<u32>().ok())
-            .is_some_and(|percent| percent <= 100),
-        _ => false,
+    let readable = match Limit::parse(None, Some(limit)) {
+        Limit::Percent(percent) => percent <= 100,
+        Limit::Unreadable(_) => false,
+        Limit::AtMost(_) | Limit::Within(..) => true,
     };
-    if !is_limit {
+    if !readable {
         problems.push(Problem::invalid(
             format!("{path}.unhealthyLessThanOrEqualTo"),
             limit,
@@ -92,7 +63,7 @@ fn trigger(trigger: &Value) -> Vec<Problem> {
     }
     let range = &trigger["unhealthyInRange"];
     if let Some(text) = range.as_str()
-        && !is_range(text)
+        && !matches!(Limit::parse(Some(text), None), Limit::Within(low, high) if low <= high)
     {
         problems.push(Problem::invalid(
             format!("{path}.unhealthyInRange"),
@@ -101,15 +72,4 @@ fn trigger(trigger: &Value) -> Vec<Problem> {
         ));
     }
     problems
-}
-
-fn is_range(text: &str) -> bool {
-    RANGE.captures(text).is_some_and(|numbers| {
-        let number = |place: usize| {
-            numbers
-                .get(place)
-                .and_then(|it| it.as_str().parse::<u32>().ok())
-        };
-        matches!((number(1), number(2)), (Some(low), Some(high)) if low <= high)
-    })
 }

@@ -5,16 +5,6 @@ use serde_json::Value;
 use super::problem::Problem;
 use crate::pool::labels;
 
-/// Whether a selector selects everything.
-pub(super) fn is_empty(selector: &Value) -> bool {
-    let none = |field: &str| match &selector[field] {
-        Value::Object(labels) => labels.is_empty(),
-        Value::Array(expressions) => expressions.is_empty(),
-        _ => true,
-    };
-    none("matchLabels") && none("matchExpressions")
-}
-
 /// What is wrong with a selector.
 pub(super) fn problems(path: &str, selector: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();

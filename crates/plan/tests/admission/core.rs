@@ -159,27 +159,6 @@ fn check(spec: Value) -> Value {
     check
 }
 
-/// Proves: CAPI-10.
-#[test]
-fn a_health_check_selects_something_and_waits_long_enough() {
-    let kind = Kind::MachineHealthCheck;
-    let startup = |seconds: i64| {
-        let new = check(json!({ "checks": { "nodeStartupTimeoutSeconds": seconds } }));
-        fields(kind, &Request::create(&new))
-    };
-    assert_eq!(startup(20), ["spec.checks.nodeStartupTimeoutSeconds"]);
-    assert_eq!(startup(29), ["spec.checks.nodeStartupTimeoutSeconds"]);
-    assert_eq!(startup(0), [""; 0]);
-    assert_eq!(startup(30), [""; 0]);
-    for selector in [
-        json!({}),
-        json!({ "matchLabels": {}, "matchExpressions": [] }),
-    ] {
-        let new = check(json!({ "selector": selector }));
-        assert_eq!(fields(kind, &Request::create(&new)), ["spec.selector"]);
-    }
-}
-
 #[test]
 fn a_health_check_is_completed() {
     let done = completed(Kind::MachineHealthCheck, &check(json!({})));

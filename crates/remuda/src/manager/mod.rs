@@ -26,7 +26,7 @@ use remuda_controllers::{
     objects::LiveObjects,
     workload::KubeconfigClusters,
 };
-use remuda_plan::{admission::gates::Gate, pool::world::Manager};
+use remuda_plan::pool::world::Manager;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
