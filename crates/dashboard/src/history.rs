@@ -1,7 +1,7 @@
 //! How many machines pools had, as far as this process has seen it: kept in memory, in bounds.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Mutex, PoisonError},
 };
 
@@ -66,11 +66,9 @@ impl History {
     }
 
     /// Forgets a pool that is gone.
-    pub fn forget(&self, pool: &Value) {
-        if let Some(uid) = object::uid(pool) {
-            let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-            pools.remove(uid);
-        }
+    fn forget(&self, uid: &str) {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.remove(uid);
     }
 
     /// What was seen of a pool, oldest first.
@@ -86,22 +84,34 @@ impl History {
         let pools: Api<DynamicObject> = Api::all_with(client, &Kind::MachinePool.resource());
         let changes = watcher(pools, watcher::Config::default()).default_backoff();
         let mut changes = std::pin::pin!(changes);
+        let mut listed = BTreeSet::new();
         while let Some(change) = changes.next().await {
             match change {
-                Ok(watcher::Event::Apply(pool) | watcher::Event::InitApply(pool)) => {
-                    if let Ok(pool) = serde_json::to_value(&pool) {
-                        self.see(&pool, clock());
-                    }
+                Ok(watcher::Event::Init) => listed.clear(),
+                Ok(watcher::Event::InitApply(pool)) => {
+                    listed.extend(pool.metadata.uid.clone());
+                    self.see_typed(&pool, &clock);
                 }
+                Ok(watcher::Event::InitDone) => self.keep(&listed),
+                Ok(watcher::Event::Apply(pool)) => self.see_typed(&pool, &clock),
                 Ok(watcher::Event::Delete(pool)) => {
-                    if let Ok(pool) = serde_json::to_value(&pool) {
-                        self.forget(&pool);
-                    }
+                    self.forget(pool.metadata.uid.as_deref().unwrap_or_default());
                 }
-                Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
                 Err(error) => tracing::debug!(%error, "watching MachinePools for the dashboard"),
             }
         }
+    }
+
+    fn see_typed(&self, pool: &DynamicObject, clock: &Clock) {
+        if let Ok(pool) = serde_json::to_value(pool) {
+            self.see(&pool, clock());
+        }
+    }
+
+    /// Forgets every pool but these: the others were deleted while nobody watched.
+    fn keep(&self, uids: &BTreeSet<String>) {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.retain(|uid, _| uids.contains(uid));
     }
 }
 
@@ -126,7 +136,9 @@ mod tests {
         let points = history.of(&pool);
         assert_eq!(points.len(), POINTS);
         assert_eq!(points.last().unwrap().wanted, Some(499));
-        history.forget(&pool);
+        history.keep(&BTreeSet::from(["web-uid".to_owned()]));
+        assert_eq!(history.of(&pool).len(), POINTS);
+        history.keep(&BTreeSet::new());
         assert_eq!(history.of(&pool), []);
     }
 

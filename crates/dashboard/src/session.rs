@@ -132,6 +132,13 @@ impl Sessions {
         Some(session.clone())
     }
 
+    /// Whether a session lives. Asking does not make it live longer.
+    pub(crate) fn is_open(&self, id: &str, now: Timestamp) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(&digested(id))
+            .is_some_and(|session| now.duration_since(session.used) < IDLE)
+    }
+
     /// Signs somebody out.
     pub(crate) fn close(&self, id: &str) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,6 +204,8 @@ mod tests {
         let Secret(id) = sessions.open(token(), "ann".into(), at(0)).unwrap();
         assert_eq!(sessions.get(&id, at(11)).unwrap().user, "ann");
         assert!(sessions.get(&id, at(22)).is_some(), "it was used at 11");
+        assert!(sessions.is_open(&id, at(33)));
+        assert!(!sessions.is_open(&id, at(34)), "looking at it was no use");
         assert!(sessions.get(&id, at(35)).is_none());
         assert!(sessions.get(&id, at(22)).is_none(), "it does not come back");
     }

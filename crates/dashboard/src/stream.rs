@@ -61,7 +61,7 @@ async fn follow(inner: &Arc<Inner>, person: &Person, place: &Place, send: &mpsc:
     loop {
         let begun = Instant::now();
         // A session that ended must not go on reading.
-        if inner.session_of(person).is_none() {
+        if !inner.is_signed_in(person) {
             let _ = send.send(Event::default().event("gone").data("")).await;
             return;
         }

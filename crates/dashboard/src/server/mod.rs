@@ -28,7 +28,7 @@ use crate::{
     gather,
     pages::{Page, Pages},
     place::Place,
-    session::{NoRandomness, Session, Sessions},
+    session::{NoRandomness, Sessions},
     view_model,
 };
 
@@ -177,9 +177,10 @@ impl Inner {
         (self.clock)()
     }
 
-    /// The session of somebody, while it lives.
-    pub(crate) fn session_of(&self, person: &Person) -> Option<Session> {
-        self.sessions.get(&person.id, self.now())
+    /// Whether somebody is still signed in. Updates of a page that nobody touches do not count as
+    /// use.
+    pub(crate) fn is_signed_in(&self, person: &Person) -> bool {
+        self.sessions.is_open(&person.id, self.now())
     }
 
     /// A page for a person.
