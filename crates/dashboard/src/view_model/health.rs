@@ -163,16 +163,11 @@ fn failing(infra: &Value, now: Timestamp) -> Option<Health> {
         message => sentence(message),
     };
     let waits = step.reason.starts_with("Waiting") || NOT_YET.contains(&step.reason);
-    if step.status == "Unknown" {
-        return Some(Health::new(Level::Unknown, &spaced(step.reason), says));
-    }
-    if !waits {
-        return Some(Health::new(Level::Bad, &spaced(step.reason), says));
-    }
-    let level = if is_long(step.since, now) {
-        Level::Warn
-    } else {
-        Level::Busy
+    let level = match (waits, step.status) {
+        (true, _) if is_long(step.since, now) => Level::Warn,
+        (true, _) => Level::Busy,
+        (false, "Unknown") => Level::Unknown,
+        (false, _) => Level::Bad,
     };
     Some(Health::new(level, &spaced(step.reason), says))
 }

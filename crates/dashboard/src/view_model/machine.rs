@@ -101,6 +101,7 @@ pub(crate) fn machine(machine: &Value, scene: &Scene) -> MachinePage {
     {
         facts.insert(facts.len().min(1), ("Zone", zone.to_owned()));
     }
+    let departure = departure(machine, scene.now);
     MachinePage {
         href: Place::Machine {
             namespace: namespace.clone(),
@@ -110,11 +111,14 @@ pub(crate) fn machine(machine: &Value, scene: &Scene) -> MachinePage {
         pool: pool_of(machine).map(|pool| (pool.to_owned(), Place::pool(&namespace, pool).path())),
         level,
         word,
-        says,
+        says: departure
+            .as_ref()
+            .map(|leaving| leaving.says.clone())
+            .or(says),
         is_machine: true,
         deleting: object::is_deleting(machine),
         phases: phases(machine, scene.now),
-        departure: departure(machine, scene.now),
+        departure,
         facts,
         addresses: addresses(object::list(machine, "/status/addresses")),
         conditions: rows("Machine", machine, scene.now),
@@ -195,6 +199,7 @@ fn reached(machine: &Value, kind: &str) -> Option<Timestamp> {
 }
 
 fn phases(machine: &Value, now: Timestamp) -> Vec<Phase> {
+    let leaves = object::is_deleting(machine);
     let marks = [
         (
             "Created",
@@ -218,8 +223,10 @@ fn phases(machine: &Value, now: Timestamp) -> Vec<Phase> {
         ),
         ("Ready", reached(machine, "Ready"), holds(machine, "Ready")),
     ];
-    let mut phases = line(&marks, now, !object::is_deleting(machine));
-    if object::is_deleting(machine) {
+    let mut phases = line(&marks, now, !leaves);
+    if leaves {
+        // What it had not reached it never will.
+        phases.retain(|phase| phase.state == PhaseState::Done);
         let at = object::time(machine, "/metadata/deletionTimestamp");
         phases.push(Phase {
             name: "Leaving",

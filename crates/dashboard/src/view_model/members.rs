@@ -300,12 +300,8 @@ pub(crate) fn machine_state(machine: &Value) -> Option<(Level, String, Option<St
             Some("WaitingForInfrastructureDeletion") => "Ending",
             _ => "Leaving",
         };
-        let says = says.filter(|deleting| !deleting.message.is_empty());
-        return Some((
-            Level::Busy,
-            word.to_owned(),
-            says.map(|says| says.message.to_owned()),
-        ));
+        let says = says.and_then(|deleting| gist(deleting.message));
+        return Some((Level::Busy, word.to_owned(), says));
     }
     if object::text(machine, "/status/phase") == Some("Failed") {
         return Some((Level::Bad, "Failed".to_owned(), None));
@@ -343,6 +339,19 @@ pub(crate) fn machine_state(machine: &Value) -> Option<(Level, String, Option<St
     }
     let says = Some(sentence(ready.message)).filter(|says| !says.is_empty());
     Some((Level::Warn, "Not ready".to_owned(), says))
+}
+
+/// The first thing a message of several lines says: its own page has them all.
+fn gist(message: &str) -> Option<String> {
+    const LETTERS: usize = 140;
+    let mut lines = message
+        .lines()
+        .map(|line| line.trim().trim_start_matches("* "));
+    let first = lines.find(|line| !line.is_empty() && !line.ends_with(':'))?;
+    match first.char_indices().nth(LETTERS) {
+        Some((end, _)) => Some(format!("{}…", first.get(..end)?.trim_end())),
+        None => Some(first.to_owned()),
+    }
 }
 
 /// The last part of a provider ID.
@@ -437,6 +446,18 @@ mod tests {
         );
         assert_eq!(members[2].says.as_deref(), Some("2 Pods left"));
         assert_eq!(members[0].href, "/machines/team-a/web-0");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_to_what_it_says_first() {
+        assert_eq!(
+            gist("Drain not completed:\n* Pod a: b\n* c").as_deref(),
+            Some("Pod a: b")
+        );
+        assert_eq!(gist("2 Pods left").as_deref(), Some("2 Pods left"));
+        assert_eq!(gist("only:\n"), None);
+        let long = gist(&"ä".repeat(500)).unwrap();
+        assert_eq!(long.chars().count(), 141);
     }
 
     #[test]

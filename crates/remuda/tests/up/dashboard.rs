@@ -66,6 +66,27 @@ while (walker.nextNode()) {
 }
 return faint";
 
+/// Texts that lie over each other.
+const OVERLAPPING: &str = r"
+const boxes = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  const text = walker.currentNode.textContent.trim();
+  if (!text || !element.checkVisibility() || element.closest('script, style, noscript, .hidden, thead, .skip')) continue;
+  const range = document.createRange();
+  range.selectNodeContents(walker.currentNode);
+  for (const box of range.getClientRects()) boxes.push([walker.currentNode, text, box]);
+}
+const over = [];
+for (const [one, text, a] of boxes)
+  for (const [other, more, b] of boxes) {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (one !== other && text <= more && wide > 2 && high > 6) over.push(`${text} / ${more}`);
+  }
+return over";
+
 /// Somebody who may look at the namespace of the demo, and change nothing.
 const VIEWER: &str = r#"
 apiVersion: v1
@@ -212,6 +233,8 @@ fn picture(browser: &Browser, origin: &str, page: &str, name: &str) {
             how.scheme == "dark",
             "{page} on {look} has the ground {ground}"
         );
+        let overlapping = browser.script(OVERLAPPING);
+        assert_eq!(overlapping, serde_json::json!([]), "{page} on {look}");
         let faint = browser.script(FAINT);
         assert_eq!(faint, serde_json::json!([]), "{page} on {look}");
         if let Some(folder) = std::env::var_os("REMUDA_PICTURES") {
