@@ -8,3 +8,4 @@
 mod health;
 mod herd;
 mod members;
+mod native;
