@@ -129,7 +129,11 @@ pub(super) fn conditions(
     let was_there = gathered.was_provisioned() || machine.metadata.deletion_timestamp.is_some();
     let pooled = machine.metadata.labels.contains_key(label::POOL_NAME);
     let infra = gathered.infra.there();
-    let said = infra.and_then(|infra| infra.object.pointer("/status/upToDate")?.as_bool());
+    let at = |pointer: &str| infra.and_then(|infra| infra.object.pointer(pointer));
+    let said = at("/status/upToDate").and_then(Value::as_bool);
+    // A provider that shows no revision of its instances says nothing against them.
+    let silent = infra.is_some() && at("/status/revision").is_none();
+    let said = said.or(silent.then_some(true));
     decide(&ConditionFacts {
         deleting: outcome.map(|outcome| outcome.standing.condition.clone()),
         deleted_at: machine.metadata.deletion_timestamp,

@@ -47,13 +47,6 @@ pub(crate) enum Reason {
     NotPaused,
 }
 
-/// Reasons of condition `UpToDate`, which the pool writes on its Machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MachineReason {
-    UpToDate,
-    NotUpToDate,
-}
-
 /// Reasons of events about a MachinePool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventReason {

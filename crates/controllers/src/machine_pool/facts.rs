@@ -130,7 +130,7 @@ pub(crate) struct MachineFact {
     pub ready: Option<bool>,
     /// Condition `Available`.
     pub available: Option<bool>,
-    /// Condition `UpToDate` as it should be now.
+    /// Condition `UpToDate`.
     pub up_to_date: Option<bool>,
     /// Its instance is made from an older model than a new one would be.
     pub outdated: bool,

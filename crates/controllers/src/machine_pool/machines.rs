@@ -49,17 +49,8 @@ pub(super) struct Surfaced {
     pub machines: BTreeMap<String, Stored>,
     /// What each infrastructure machine needs, by name.
     pub surfacings: Vec<(String, Surfacing)>,
-    /// Condition `UpToDate` of each Machine.
-    pub up_to_date: BTreeMap<String, UpToDate>,
     /// What is done about unhealthy ones.
     pub replacements: owner::Replacements,
-}
-
-/// Condition `UpToDate` of a pool Machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct UpToDate {
-    pub holds: bool,
-    pub message: String,
 }
 
 impl Read {
@@ -209,16 +200,12 @@ pub(super) fn decide(
             .get(view.spec.infrastructure_ref.name.as_str())
             .copied()
     };
-    let up_to_date: BTreeMap<String, UpToDate> = machines
-        .iter()
-        .map(|(name, stored)| (name.clone(), up_to_date(&stored.view, of(&stored.view))))
-        .collect();
     let views: Vec<&MachineView> = machines.values().map(|stored| &stored.view).collect();
     let replacements = owner::replacements(&views, owner::IN_FLIGHT);
     let facts = PoolMachines {
         machines: machines
             .values()
-            .map(|stored| fact(&stored.view, of(&stored.view), &up_to_date, &replacements))
+            .map(|stored| fact(&stored.view, of(&stored.view), &replacements))
             .collect(),
         bare,
         foreign,
@@ -227,7 +214,6 @@ pub(super) fn decide(
     let surfaced = Surfaced {
         machines,
         surfacings,
-        up_to_date,
         replacements,
     };
     (surfaced, facts)
@@ -242,36 +228,9 @@ fn kubelet(nodes: &Nodes, infra: &InfraMachine) -> Option<String> {
     node.kubelet_version.clone()
 }
 
-/// A pool Machine is made anew for every change: it is up to date when its instance is made as a
-/// new one would be, where the provider says, and it stays.
-fn up_to_date(machine: &MachineView, infra: Option<&InfraMachine>) -> UpToDate {
-    if machine.is_deleting() {
-        return UpToDate {
-            holds: false,
-            message: "the Machine is being deleted".to_owned(),
-        };
-    }
-    let status = infra.map(|infra| &infra.status);
-    if status.and_then(|status| status.up_to_date) != Some(false) {
-        return UpToDate {
-            holds: true,
-            message: String::new(),
-        };
-    }
-    let model = status.and_then(|status| status.revision.as_deref());
-    UpToDate {
-        holds: false,
-        message: match model {
-            Some(model) => format!("its instance is made from the older model {model}"),
-            None => "its instance is made from an older model".to_owned(),
-        },
-    }
-}
-
 fn fact(
     machine: &MachineView,
     infra: Option<&InfraMachine>,
-    up_to_date: &BTreeMap<String, UpToDate>,
     replacements: &owner::Replacements,
 ) -> MachineFact {
     let name = &machine.metadata.name;
@@ -285,7 +244,7 @@ fn fact(
             .map(|node| node.name.clone()),
         ready: machine.holds("Ready"),
         available: machine.holds("Available"),
-        up_to_date: up_to_date.get(name).map(|condition| condition.holds),
+        up_to_date: machine.holds("UpToDate"),
         outdated: infra.is_some_and(|infra| infra.status.up_to_date == Some(false)),
         version: machine.version().map(str::to_owned),
         remediation: remediation(machine, replacements),

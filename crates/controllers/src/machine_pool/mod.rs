@@ -4,8 +4,7 @@
 //! `spec.providerIDList`, and `spec.template.spec.bootstrap.dataSecretName` where a bootstrap
 //! config is named; on the infrastructure object the controller owner reference and the
 //! cluster-name label. Where the infrastructure object publishes a kind of its machines, it owns
-//! the Machines that stand for them, their condition `UpToDate`, and the replacement of those that
-//! health checks complain of; elsewhere, on Nodes of members the back-pointer annotations and the
+//! the Machines that stand for them, and the replacement of those that health checks complain of; elsewhere, on Nodes of members the back-pointer annotations and the
 //! removal of the uninitialized taint. Nodes whose member is gone are deleted, unless a Machine
 //! does it. It never writes `spec.replicas`.
 //!

@@ -11,9 +11,9 @@ use remuda_plan::machines::{
 use serde_json::{Value, json};
 
 use super::{
-    conditions::{EventReason, MachineReason},
+    conditions::EventReason,
     gather::Gathered,
-    machines::{Stored, Surfaced, UpToDate},
+    machines::{Stored, Surfaced},
 };
 use crate::{
     conditions::Wanted,
@@ -45,8 +45,7 @@ pub(super) async fn settle(gathered: &Gathered, ctx: &Context) -> Result<(), Api
         marks.entry(&mark.machine).or_default().push(wanted);
     }
     for (name, stored) in &surfaced.machines {
-        let mut wanted = marks.remove(name.as_str()).unwrap_or_default();
-        wanted.extend(surfaced.up_to_date.get(name).map(up_to_date));
+        let wanted = marks.remove(name.as_str()).unwrap_or_default();
         let removed: &[&str] = if surfaced.replacements.recovered.contains(name) {
             &[OWNER_REMEDIATED]
         } else {
@@ -83,20 +82,6 @@ async fn apply(
         // It went in the meantime, or another has its name: the next pass sees.
         Err(ApiError::Conflict(_)) => Ok(()),
         Err(error) => Err(error),
-    }
-}
-
-fn up_to_date(condition: &UpToDate) -> Wanted {
-    let (status, reason) = if condition.holds {
-        ("True", MachineReason::UpToDate)
-    } else {
-        ("False", MachineReason::NotUpToDate)
-    };
-    Wanted {
-        kind: "UpToDate".to_owned(),
-        status,
-        reason: format!("{reason:?}"),
-        message: condition.message.clone(),
     }
 }
 

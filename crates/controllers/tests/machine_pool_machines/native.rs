@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use kube::core::Request;
-use kube::core::params::GetParams;
 use remuda_controllers::{
     kinds::Kind,
     objects::{Objects, Target},
@@ -240,9 +239,7 @@ async fn scale(world: &World) -> Value {
         "/apis/{}/namespaces/{NAMESPACE}/{}",
         resource.api_version, resource.plural
     );
-    let request = Request::new(path)
-        .get_subresource("scale", POOL, &GetParams::default())
-        .unwrap();
+    let request = Request::new(path).get_subresource("scale", POOL).unwrap();
     world.objects.client().request(request).await.unwrap()
 }
 
