@@ -46,8 +46,6 @@ pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 pub const REMEDIATE_MACHINES: &str = "remuda.dev/remediate-machines";
 /// Annotation on the owner: `"false"` turns pool Machines off.
 pub const MACHINES: &str = "remuda.dev/machines";
-/// Label: name of the pool that a Machine belongs to, hashed when it is too long.
-pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
 /// Label: present on Machines of a control plane.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Annotation of a Machine or of its infrastructure: why it can't be ended alone.
