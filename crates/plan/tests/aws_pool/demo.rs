@@ -39,6 +39,8 @@ pub(crate) struct Demo {
     pub(crate) record: Option<Record>,
     /// The pool has Machines, and they ask for this.
     pub(crate) wish: Option<GroupWish>,
+    /// The pool has Machines that have not decided yet.
+    pub(crate) undecided: bool,
     pub(crate) now: i64,
 }
 
@@ -88,6 +90,7 @@ pub(crate) fn demo() -> Demo {
         installation: INSTALLATION.to_owned(),
         record: None,
         wish: None,
+        undecided: false,
         now: 1_790_000_000,
     }
 }
@@ -132,6 +135,7 @@ impl Demo {
             record: self.record.as_ref(),
             machines: match &self.wish {
                 Some(wish) => Machines::Asking(wish),
+                None if self.undecided => Machines::On,
                 None => Machines::Off,
             },
             now_epoch_seconds: self.now,

@@ -7,20 +7,19 @@ use remuda_plan::{
     aws::{action::Action, observed::Departure, outputs::provider_id},
     machines::group::{GroupWish, Leaving},
     pool::{
-        action::{Action as Any, Outlook, Plan},
+        action::{Outlook, Plan},
         drift,
         members::MemberState,
     },
 };
-use serde_json::json;
 
 use super::{
-    cloud::{Cloud, End, HELD, applied, is_terminating, member, name_of},
+    cloud::{Cloud, End, HELD, applied, is_terminating, member},
     demo::{Demo, demo},
 };
 
 /// A pool with Machines that ask for its replicas.
-fn pool(demo: Demo) -> Demo {
+pub(crate) fn pool(demo: Demo) -> Demo {
     let replicas = demo.inputs.replicas;
     Demo {
         wish: Some(wish(replicas)),
@@ -36,7 +35,7 @@ fn wish(replicas: i64) -> GroupWish {
     }
 }
 
-fn ask(demo: &mut Demo) -> &mut GroupWish {
+pub(crate) fn ask(demo: &mut Demo) -> &mut GroupWish {
     demo.wish.as_mut().expect("the pool has Machines")
 }
 
@@ -48,11 +47,11 @@ fn resize(demo: &mut Demo, replicas: i64) {
     wish.bounds = Some((replicas, replicas));
 }
 
-fn id_at(cloud: &Cloud, at: usize) -> String {
+pub(crate) fn id_at(cloud: &Cloud, at: usize) -> String {
     cloud.group().instances[at].instance_id.clone()
 }
 
-fn provider(id: &str) -> String {
+pub(crate) fn provider(id: &str) -> String {
     provider_id("us-east-1a", id)
 }
 
@@ -65,7 +64,7 @@ fn active(cloud: &Cloud) -> Vec<String> {
     staying.map(|i| i.instance_id.clone()).collect()
 }
 
-fn hold(cloud: &mut Cloud, id: &str) {
+pub(crate) fn hold(cloud: &mut Cloud, id: &str) {
     let instances = &mut cloud.group_mut().instances;
     let found = instances.iter_mut().find(|i| i.instance_id == id);
     HELD.clone_into(&mut found.expect("a member").lifecycle_state);
@@ -73,7 +72,7 @@ fn hold(cloud: &mut Cloud, id: &str) {
 
 /// Passes that only look, until nothing is left to do; asserts at every call that the group is
 /// never asked for fewer than `floor`.
-fn tended(cloud: &mut Cloud, demo: &mut Demo, floor: i64) {
+pub(crate) fn tended(cloud: &mut Cloud, demo: &mut Demo, floor: i64) {
     for _ in 0..20 {
         demo.now += 5;
         let plan = cloud.tend(demo);
@@ -94,45 +93,6 @@ fn one(plan: &Plan, at: usize) -> Plan {
         steps: vec![plan.steps[at].clone()],
         outlook: plan.outlook.clone(),
     }
-}
-
-#[test]
-fn a_group_with_machines_is_made_with_a_hook_and_settles() {
-    let (cloud, demo) = applied(pool(demo()));
-    let hook = cloud.hook.clone().expect("a hook");
-    assert_eq!(hook.transition, "autoscaling:EC2_INSTANCE_TERMINATING");
-    assert_eq!(
-        (hook.heartbeat_seconds, hook.default_result.as_str()),
-        (300, "CONTINUE")
-    );
-    let plan = cloud.plan(&demo).expect("a plan can be made");
-    assert_eq!((plan.steps.len(), plan.outlook), (0, Outlook::Settled));
-    let sizes = (cloud.group().min_size, cloud.group().max_size);
-    assert_eq!(sizes, (3, 3));
-}
-
-/// Proves: AWS-114.
-#[test]
-fn a_group_from_before_gets_the_hook_and_loses_it_with_its_machines() {
-    let (mut cloud, demo) = applied(demo());
-    let mut demo = pool(demo);
-    assert_eq!(cloud.settle(&mut demo), ["PutLifecycleHook"]);
-    assert!(demo.remembered().hook.is_some());
-    // Changed by hand: put back, and that is drift.
-    cloud.hook.as_mut().expect("a hook").heartbeat_seconds = 7200;
-    let plan = cloud.plan(&demo).expect("a plan can be made");
-    assert_eq!(drift::summary(&plan).expect("drift").update, 1);
-    assert_eq!(cloud.settle(&mut demo), ["PutLifecycleHook"]);
-    let mut demo = demo.var("drain_heartbeat_seconds", json!(60));
-    assert_eq!(cloud.settle(&mut demo), ["PutLifecycleHook"]);
-    // Another limit is for us alone.
-    let mut demo = demo.var("drain_limit_seconds", json!(900));
-    assert!(cloud.settle(&mut demo).is_empty());
-    assert_eq!(demo.remembered().hook.expect("a hook").limit_seconds, 900);
-
-    demo.wish = None;
-    assert_eq!(cloud.settle(&mut demo), ["DeleteLifecycleHook"]);
-    assert!(cloud.hook.is_none() && demo.remembered().hook.is_none());
 }
 
 #[test]
@@ -197,48 +157,6 @@ fn a_template_that_somebody_else_put_there_makes_nobody_outdated() {
     let (mut cloud, demo) = applied(pool(demo()));
     cloud.group_mut().template_name = Some("somebodys".to_owned());
     assert!(cloud.group_members(&demo).iter().all(|seen| !seen.outdated));
-}
-
-#[test]
-fn why_an_instance_leaves_is_told_in_few_words() {
-    let rows = [
-        (
-            "instance was taken out of service in response to an instance refresh",
-            "instance refresh",
-        ),
-        (
-            "taken out of service in response to an EC2 instance rebalance recommendation",
-            "spot rebalancing",
-        ),
-        (
-            "taken out of service in response to a Spot Instance interruption notice",
-            "spot interruption",
-        ),
-        (
-            "in response to an EC2 health check indicating it has been terminated or stopped",
-            "health check",
-        ),
-        (
-            "instance i-1 was taken out of service in response to a user request.",
-            "asked for",
-        ),
-        ("something new", "the group ends it"),
-    ];
-    let (mut cloud, demo) = applied(pool(demo()));
-    let id = id_at(&cloud, 0);
-    hold(&mut cloud, &id);
-    for (cause, expected) in rows {
-        let departure = Departure {
-            since: None,
-            cause: cause.to_owned(),
-        };
-        cloud.departures.insert(id.clone(), departure);
-        let seen = cloud.group_members(&demo);
-        let Some(Leaving::Held { because, .. }) = &seen[0].leaving else {
-            panic!("{:?}", seen[0]);
-        };
-        assert_eq!(because, expected, "{cause}");
-    }
 }
 
 /// Proves: CAPI-98, AWS-116.
@@ -362,102 +280,6 @@ fn a_count_that_no_member_fills_follows_the_members_down() {
     cloud.run(&mut demo, &plan, usize::MAX);
     assert_eq!(cloud.group().desired_capacity, 2);
     assert!(cloud.ended.is_empty());
-}
-
-#[test]
-fn a_held_instance_is_kept_by_heartbeats_and_let_go_when_drained() {
-    let (mut cloud, mut demo) = applied(pool(demo()));
-    let id = id_at(&cloud, 0);
-    hold(&mut cloud, &id);
-    cloud.tick();
-    ask(&mut demo).holds.insert(provider(&id));
-    let start = demo.now;
-    let mut beats = Vec::new();
-    while demo.now - start < 700 {
-        let plan = cloud.tend(&demo);
-        let Outlook::LookAgain { after_seconds, .. } = plan.outlook else {
-            panic!("a drain is watched: {plan:?}");
-        };
-        assert!(after_seconds <= 100, "a heartbeat must not come too late");
-        if plan
-            .steps
-            .iter()
-            .any(|s| name_of(&s.action) == "RecordLifecycleActionHeartbeat")
-        {
-            beats.push(demo.now - start);
-        }
-        cloud.run(&mut demo, &plan, usize::MAX);
-        demo.now += 10;
-    }
-    assert_eq!(beats, [100, 200, 300, 400, 500, 600]);
-    assert_eq!(cloud.count("CompleteLifecycleAction"), 0);
-
-    let asked = ask(&mut demo);
-    asked.holds.clear();
-    asked.ends.insert(provider(&id));
-    tended(&mut cloud, &mut demo, 3);
-    assert_eq!(cloud.count("CompleteLifecycleAction"), 1);
-    assert_eq!(cloud.count("TerminateInstanceInAutoScalingGroup"), 0);
-    assert!(demo.remembered().held.is_empty());
-}
-
-/// Proves: AWS-118.
-#[test]
-fn a_drain_that_takes_all_its_time_is_over() {
-    let (mut cloud, demo) = applied(pool(demo().var("drain_limit_seconds", json!(600))));
-    let mut demo = demo;
-    let id = id_at(&cloud, 0);
-    hold(&mut cloud, &id);
-    ask(&mut demo).holds.insert(provider(&id));
-    let start = demo.now;
-    while cloud.count("CompleteLifecycleAction") == 0 {
-        let plan = cloud.tend(&demo);
-        cloud.run(&mut demo, &plan, usize::MAX);
-        let Outlook::LookAgain { after_seconds, .. } = plan.outlook else {
-            break;
-        };
-        demo.now += i64::from(after_seconds);
-    }
-    assert_eq!(cloud.count("RecordLifecycleActionHeartbeat"), 5);
-    assert!(
-        (600..=600 + 100).contains(&(demo.now - start)),
-        "{}",
-        demo.now - start
-    );
-}
-
-#[test]
-fn a_hook_of_somebody_else_is_nothing_we_can_answer() {
-    let (mut cloud, demo) = applied(demo());
-    let id = id_at(&cloud, 0);
-    hold(&mut cloud, &id);
-    let mut demo = pool(demo);
-    ask(&mut demo).holds.insert(provider(&id));
-    assert_eq!(cloud.group_members(&demo)[0].leaving, Some(Leaving::Ending));
-    assert!(cloud.tend(&demo).steps.is_empty());
-}
-
-#[test]
-fn a_lost_heartbeat_is_made_up_for_in_time() {
-    let (mut cloud, mut demo) = applied(pool(demo()));
-    let id = id_at(&cloud, 0);
-    hold(&mut cloud, &id);
-    ask(&mut demo).holds.insert(provider(&id));
-    let first = cloud.tend(&demo);
-    cloud.run(&mut demo, &first, usize::MAX);
-    demo.now += 100;
-    // Recorded, and the process dies before the call.
-    let plan = cloud.tend(&demo);
-    assert_eq!(cloud.run(&mut demo, &plan, 1), End::Crashed);
-    assert_eq!(cloud.count("RecordLifecycleActionHeartbeat"), 0);
-    demo.now += 100;
-    let plan = cloud.tend(&demo);
-    cloud.run(&mut demo, &plan, usize::MAX);
-    assert_eq!(
-        cloud.count("RecordLifecycleActionHeartbeat"),
-        1,
-        "before 300 s are over"
-    );
 }
 
 #[test]
@@ -595,23 +417,6 @@ fn bounds_follow_the_annotations_and_the_count_goes_where_machines_ask() {
     );
 }
 
-#[test]
-fn a_deleted_pool_lets_its_held_instances_go() {
-    let (mut cloud, mut demo) = applied(pool(demo()));
-    demo.now += 60;
-    let plan = cloud.teardown(&demo);
-    let calls: Vec<&str> = plan
-        .steps
-        .iter()
-        .filter(|step| !matches!(step.action, Any::Remember(_)))
-        .map(|step| name_of(&step.action))
-        .collect();
-    assert_eq!(calls, ["DeleteLifecycleHook", "UpdateAutoScalingGroup"]);
-    cloud.run(&mut demo, &plan, usize::MAX);
-    cloud.tick();
-    assert!(cloud.group().instances.is_empty());
-}
-
 /// Proves: AWS-120.
 #[test]
 fn a_process_that_dies_after_any_call_ends_nobody_twice() {
@@ -674,23 +479,36 @@ fn scenario(kind: &str, crash_after: usize) -> impl PartialEq + std::fmt::Debug 
     )
 }
 
+/// A pool that is deleted is emptied by name, and nobody replaces anyone.
 #[test]
-fn time_limits_of_a_drain_keep_to_what_aws_allows() {
-    let rows = [
-        ("drain_heartbeat_seconds", json!(29), "V-22"),
-        ("drain_heartbeat_seconds", json!(7201), "V-22"),
-        ("drain_limit_seconds", json!(29), "V-23"),
-        ("drain_limit_seconds", json!(172_801), "V-23"),
-    ];
-    for (name, value, code) in rows {
-        let refused = demo().var(name, value).refused();
-        assert_eq!(refused, [(code, name.to_owned())]);
+fn a_pool_that_wants_nobody_is_emptied_one_by_one() {
+    let (mut cloud, mut demo) = applied(pool(demo()));
+    resize(&mut demo, 0);
+    for left in [2, 1, 0] {
+        let id = active(&cloud)[0].clone();
+        ask(&mut demo).ends = BTreeSet::from([provider(&id)]);
+        tended(&mut cloud, &mut demo, left);
     }
-    // A hundred heartbeats are all there are.
-    let good = pool(demo())
-        .var("drain_heartbeat_seconds", json!(30))
-        .var("drain_limit_seconds", json!(86_400))
-        .good();
-    let hook = good.group.hook.expect("a hook");
-    assert_eq!(hook.limit_seconds, 3000);
+    assert_eq!((cloud.ended.len(), cloud.launched), (3, 3));
+    assert!(cloud.group().instances.is_empty());
+    let group = cloud.group();
+    let sizes = (group.min_size, group.max_size, group.desired_capacity);
+    assert_eq!(sizes, (0, 0, 0));
+}
+
+/// Before Machines decided anything the inputs' count is theirs, and still nobody is chosen.
+#[test]
+fn machines_that_have_not_decided_yet_raise_the_count_and_never_lower_it() {
+    let (mut cloud, mut demo) = applied(pool(demo()));
+    demo.wish = None;
+    demo.undecided = true;
+    demo.inputs.replicas = 5;
+    cloud.settle(&mut demo);
+    assert_eq!(cloud.group().desired_capacity, 5);
+    demo.inputs.replicas = 2;
+    cloud.settle(&mut demo);
+    let group = cloud.group();
+    let sizes = (group.min_size, group.max_size, group.desired_capacity);
+    assert_eq!(sizes, (2, 5, 5));
+    assert!(cloud.hook.is_some() && cloud.ended.is_empty());
 }

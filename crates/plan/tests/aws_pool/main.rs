@@ -21,6 +21,7 @@ mod capacity;
 mod errors;
 mod exports;
 mod health;
+mod holds;
 mod image;
 mod labels;
 mod lifecycle;
