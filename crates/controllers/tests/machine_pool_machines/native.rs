@@ -7,7 +7,7 @@ use remuda_controllers::{
     kinds::Kind,
     objects::{Objects, Target},
 };
-use remuda_sim::aws::{DEMO_ACCOUNT, DEMO_REGION};
+use remuda_sim::aws::DEMO_REGION;
 use remuda_testkit::{Demo, Mark, NAMESPACE, POOL, World, condition, holds};
 use serde_json::{Value, json};
 
@@ -441,59 +441,4 @@ async fn ready_replicas_follow_a_machine_at_once() {
     ready(1).await;
     let took = world.now().duration_since(since);
     assert!(took.as_secs() <= 30, "it took {took}");
-}
-
-/// Proves: CAPI-101.
-#[tokio::test(start_paused = true)]
-async fn an_instance_that_an_autoscaler_takes_out_is_followed() {
-    let world = up(Demo::default().machines().machine_pool(|pool| {
-        pool["metadata"]["annotations"]["cluster.x-k8s.io/replicas-managed-by"] = json!("external");
-    }))
-    .await;
-    let before = machines(&world).await;
-    let (name, machine) = before.first_key_value().unwrap();
-    let node = machine["status"]["nodeRef"]["name"].as_str().unwrap();
-    // A person drains the Node; the autoscaler of the cloud then ends the empty instance.
-    let cordon = json!({ "spec": { "unschedulable": true } });
-    let resource = Kind::Node.resource();
-    let target = Target {
-        resource: &resource,
-        namespace: None,
-        name: node,
-        subresource: None,
-    };
-    world
-        .workload()
-        .merge_patch(&target, &cordon, "person")
-        .await
-        .unwrap();
-    world.pass(Duration::from_mins(2)).await;
-    let mark = world.mark();
-    let ended = world.aws.world().by_hand(
-        DEMO_ACCOUNT,
-        DEMO_REGION,
-        "TerminateInstanceInAutoScalingGroup",
-        &[
-            ("InstanceId", &instance(machine)),
-            ("ShouldDecrementDesiredCapacity", "true"),
-        ],
-    );
-    ended.unwrap();
-    world
-        .object_becomes(Kind::MachinePool, POOL, "spec.replicas follows", |pool| {
-            pool["spec"]["replicas"] == 2
-        })
-        .await;
-    world.is_gone(Kind::Machine, name).await;
-    serves(&world, 2).await;
-    assert_eq!(infra_machines(&world).await.len(), 2);
-    let nodes = world.workload().list(Kind::Node, "", "").await.unwrap();
-    assert!(nodes.iter().all(|it| it["metadata"]["name"] != node));
-    world.pass(Duration::from_mins(15)).await;
-    assert_eq!(
-        world.aws_writes(mark),
-        Vec::<String>::new(),
-        "the group is not written to"
-    );
-    assert_eq!(world.aws.world().group(GROUP).unwrap().desired, 2);
 }
