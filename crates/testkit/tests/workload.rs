@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const ALL_PODS: &str = "/api/v1/pods";
 const NODES: &str = "/api/v1/nodes";
+/// The pool's group.
+const GROUP: &str = "captf-team-a-demo-pool-0-43c6d828";
 
 /// A world whose pool has its three nodes.
 async fn world(whole: bool) -> World {
@@ -120,7 +122,7 @@ async fn a_kubelet_starts_its_pods_and_confirms_their_end() {
 async fn a_machine_that_is_off_confirms_nothing() {
     let world = world(false).await;
     let nodes = world.list_workload(NODES).await;
-    let instance = world.aws.world().live_instances("demo-pool-0")[0].clone();
+    let instance = world.aws.world().live_instances(GROUP)[0].clone();
     let of_instance = |node: &&Value| node["spec"]["providerID"] == instance.provider_id.as_str();
     let node = name(nodes.iter().find(of_instance).unwrap()).to_owned();
     world.create_workload(PODS, &pod("p", &node)).await;
@@ -221,7 +223,7 @@ async fn pods_of_a_machine_that_is_gone_move_on() {
         .create_workload(&format!("{apps}/deployments"), &deployment(3))
         .await;
     settled(&world, 1, 3).await;
-    let instance = world.aws.world().live_instances("demo-pool-0")[0].clone();
+    let instance = world.aws.world().live_instances(GROUP)[0].clone();
     world.aws.world().terminate_instance(&instance.id);
     world.pass(Duration::from_mins(1)).await;
     world
