@@ -112,6 +112,13 @@ pub(crate) struct UpArgs {
     /// How many times faster than real the simulated clouds run.
     #[arg(long, value_name = "FACTOR", default_value_t = 10.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Which AWS pools run on: a simulated one in this process, or AWS itself with the credentials
+    /// of each pool's identity. A data directory stays with the one it began with.
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub(crate) aws: CloudKind,
+    /// Which Azure pools run on.
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub(crate) azure: CloudKind,
     /// Where the dashboard listens, on loopback; port 0 takes the one used last time, else a free
     /// one.
     #[arg(long, value_name = "ADDRESS", default_value_t = crate::up::dashboard_address())]
@@ -336,6 +343,16 @@ pub(crate) enum Noun {
     /// Nodes by pool.
     #[value(alias = "node")]
     Nodes,
+}
+
+/// Which cloud of a kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CloudKind {
+    /// In this process.
+    #[default]
+    Simulated,
+    /// The provider's own; calls cost money.
+    Real,
 }
 
 /// A simulated cloud.

@@ -93,3 +93,22 @@ fn a_simulated_cloud_serves_loopback_only() {
         .clone();
     assert!(String::from_utf8(output).unwrap().contains("loopback"));
 }
+
+#[test]
+fn the_demo_does_not_go_to_a_real_cloud_and_nothing_is_made_before_that_is_said() {
+    for flag in ["--aws", "--azure"] {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("data");
+        let output = remuda()
+            .args(["up", "--demo", flag, "real", "--data-dir"])
+            .arg(&dir)
+            .assert()
+            .code(1)
+            .get_output()
+            .stderr
+            .clone();
+        let text = String::from_utf8(output).unwrap();
+        assert!(text.contains("--demo"), "{text}");
+        assert!(!dir.exists());
+    }
+}

@@ -64,11 +64,17 @@ fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
     if args.exit_when_ready {
         return ready;
     }
+    let aws = up.aws_endpoint.as_ref().map_or_else(String::new, |url| {
+        format!("  export AWS_ENDPOINT_URL={url}\n")
+    });
+    let azure = up
+        .azure_endpoint
+        .as_ref()
+        .map_or_else(String::new, |url| format!("  curl {url}/_sim/world\n"));
+    let kubeconfig = dir.join(KUBECONFIG);
     let environment = format!(
-        "\n  export KUBECONFIG={}\n  export AWS_ENDPOINT_URL={}\n  curl {}/_sim/world\n",
-        dir.join(KUBECONFIG).display(),
-        up.aws_endpoint,
-        up.azure_endpoint
+        "\n  export KUBECONFIG={}\n{aws}{azure}",
+        kubeconfig.display()
     );
     let dashboard = up.dashboard_link().map_or_else(String::new, |link| {
         format!("\nDashboard (this link signs you in, once):\n\n  {link}\n")

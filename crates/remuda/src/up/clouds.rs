@@ -110,13 +110,19 @@ fn clock(speed: f64) -> SimClock {
     SimClock::starting_at(Timestamp::now()).with_speed(speed)
 }
 
-/// A backend whose AWS is in this process. Reads may be as old as on AWS in the cloud's own time:
-/// a cloud that runs ten times faster is read ten times more often.
+/// A backend whose AWS is in this process, or AWS itself where there is none. Reads may be as old as
+/// on AWS in the cloud's own time: a cloud that runs ten times faster is read ten times more often.
 pub(crate) fn aws_backend(
-    sim: &AwsSim,
+    sim: Option<&AwsSim>,
     speed: f64,
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AwsBackend {
+    let Some(sim) = sim else {
+        return AwsBackend::new(remuda_aws::Options {
+            meter,
+            ..remuda_aws::Options::default()
+        });
+    };
     let real = remuda_aws::SweepTiming::default();
     let sweep = remuda_aws::SweepTiming {
         steady: scaled(real.steady, speed),
@@ -136,10 +142,16 @@ pub(crate) fn aws_backend(
 
 /// The same for Azure.
 pub(crate) fn azure_backend(
-    sim: &AzureSim,
+    sim: Option<&AzureSim>,
     speed: f64,
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AzureBackend {
+    let Some(sim) = sim else {
+        return AzureBackend::new(remuda_azure::Options {
+            meter,
+            ..remuda_azure::Options::default()
+        });
+    };
     let real = remuda_azure::SweepTiming::default();
     let sweep = remuda_azure::SweepTiming {
         steady: scaled(real.steady, speed),

@@ -2,7 +2,8 @@
 //! API in this process, and its Cluster the kubeconfig Secret that Cluster API expects.
 //!
 //! Real clusters have control planes; here nobody builds one, so this stands in for it: with the
-//! simulated scheduler and controllers of `remuda_sim::cluster` beside each API.
+//! simulated scheduler and controllers of `remuda_sim::cluster` beside each API. A cluster on a real
+//! cloud is left alone: its kubeconfig Secret comes from whoever built it.
 
 use std::{
     collections::HashMap,
@@ -23,12 +24,15 @@ use remuda_apiserver::{ApiServer, Serving};
 use remuda_sim::kubelet::WorkloadApis;
 use serde_json::{Value, json};
 
+use super::which::Which;
+
 const FIELD_MANAGER: &str = "remuda-up";
 
 /// Workload APIs by the cloud's name of the cluster.
 #[derive(Clone)]
 pub(crate) struct Clusters {
     server: ApiServer,
+    which: Which,
     routers: Arc<Mutex<HashMap<String, axum::Router>>>,
 }
 
@@ -41,9 +45,10 @@ impl WorkloadApis for Clusters {
 
 impl Clusters {
     /// No cluster is known yet.
-    pub(crate) fn new(server: &ApiServer) -> Self {
+    pub(crate) fn new(server: &ApiServer, which: Which) -> Self {
         Self {
             server: server.clone(),
+            which,
             routers: Arc::default(),
         }
     }
@@ -76,6 +81,7 @@ impl Clusters {
             .and_then(|status| status.exports.as_ref());
         let id = exports
             .and_then(|exports| serde_json::to_value(exports).ok())
+            .filter(|exports| self.which.simulates(is_aws(exports)))
             .and_then(|exports| name_in_cloud(&exports));
         let (Some(id), Some(namespace)) = (id, cluster.namespace()) else {
             return;
@@ -96,6 +102,11 @@ impl Clusters {
             tokio::spawn(remuda_sim::cluster::run(instance.router()));
         }
     }
+}
+
+/// Exports of a cluster on AWS: Azure's name no id of the cluster.
+fn is_aws(exports: &Value) -> bool {
+    exports.get("kubernetes_cluster_id").is_some()
 }
 
 /// What the nodes of a cluster call it: its id at AWS, its resource group at Azure.

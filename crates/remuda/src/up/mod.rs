@@ -15,6 +15,7 @@ mod install;
 pub(crate) mod progress;
 pub(crate) mod state;
 mod webhooks;
+mod which;
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -39,8 +40,12 @@ use self::{
     demo::Standing,
     progress::Progress,
     state::{UpState, loopback},
+    which::Which,
 };
-use crate::{cli::UpArgs, config::KUBECONFIG};
+use crate::{
+    cli::{CloudKind, UpArgs},
+    config::KUBECONFIG,
+};
 
 pub(crate) use dashboard::anywhere as dashboard_address;
 pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOLS as DEMO_POOLS};
@@ -54,11 +59,11 @@ pub(crate) struct Up {
     client: Client,
     serving: Arc<Serving>,
     /// Where the simulated AWS answers.
-    pub(crate) aws_endpoint: String,
+    pub(crate) aws_endpoint: Option<String>,
     /// Where the simulated Azure answers.
-    pub(crate) azure_endpoint: String,
+    pub(crate) azure_endpoint: Option<String>,
     controllers: JoinHandle<()>,
-    cloud_files: [CloudFile; 2],
+    cloud_files: Vec<CloudFile>,
     dashboard: Option<dashboard::Shown>,
     shutdown: CancellationToken,
 }
@@ -67,6 +72,7 @@ impl Up {
     /// Starts everything, saying so.
     pub(crate) async fn start(dir: &Path, args: &UpArgs, progress: &mut Progress) -> Result<Self> {
         let last = UpState::read(dir);
+        let which = Which::of(args, dir, &last)?;
         progress.begin("Kubernetes API");
         let (server, serving) = serve(dir, args, last.api_port).await?;
         let client = Client::new(server.management().router(), "default");
@@ -82,29 +88,40 @@ impl Up {
             serving.url(&server.management())
         ));
 
-        let clusters = Clusters::new(&server);
-        let (aws, aws_address) = cloud::<AwsSim>(dir, args, last.aws_port, progress).await?;
-        let (azure, azure_address) =
-            cloud::<AzureSim>(dir, args, last.azure_port, progress).await?;
-        let cloud_files = [CloudFile::keep(dir, &aws), CloudFile::keep(dir, &azure)];
-        aws.run_nodes(Arc::new(clusters.clone()));
-        azure.run_nodes(Arc::new(clusters.clone()));
+        let clusters = Clusters::new(&server, which);
+        let mut cloud_files = Vec::new();
+        let aws = cloud::<AwsSim>(which.aws, dir, args, last.aws_port, progress).await?;
+        if let Some((sim, _)) = &aws {
+            cloud_files.push(CloudFile::keep(dir, sim));
+            sim.run_nodes(Arc::new(clusters.clone()));
+        }
+        let azure = cloud::<AzureSim>(which.azure, dir, args, last.azure_port, progress).await?;
+        if let Some((sim, _)) = &azure {
+            cloud_files.push(CloudFile::keep(dir, sim));
+            sim.run_nodes(Arc::new(clusters.clone()));
+        }
         tokio::spawn(clusters.follow(client.clone(), serving.clone()));
 
         progress.begin("controllers");
         let calls = CallLedger::new(jiff::Timestamp::now);
+        let sims = (
+            aws.as_ref().map(|(sim, _)| sim),
+            azure.as_ref().map(|(sim, _)| sim),
+        );
         let backends: [Arc<dyn PoolBackend>; 2] = [
             Arc::new(clouds::aws_backend(
-                &aws,
+                sims.0,
                 args.speed,
                 Some(calls.meter("AWS")),
             )),
             Arc::new(clouds::azure_backend(
-                &azure,
+                sims.1,
                 args.speed,
                 Some(calls.meter("Azure")),
             )),
         ];
+        let aws_address = aws.map(|(_, address)| address);
+        let azure_address = azure.map(|(_, address)| address);
         let manager = Manager {
             installation,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -134,8 +151,10 @@ impl Up {
         UpState {
             api_port: serving.address().port(),
             webhook_port: Some(webhook_port),
-            aws_port: Some(aws_address.port()),
-            azure_port: Some(azure_address.port()),
+            aws_port: aws_address.map(|address| address.port()),
+            azure_port: azure_address.map(|address| address.port()),
+            aws_is_real: Some(which.aws == CloudKind::Real),
+            azure_is_real: Some(which.azure == CloudKind::Real),
             dashboard_port: dashboard.as_ref().map(|shown| shown.address.port()),
             speed: args.speed,
         }
@@ -144,8 +163,8 @@ impl Up {
             server,
             client,
             serving,
-            aws_endpoint: format!("http://{aws_address}"),
-            azure_endpoint: format!("http://{azure_address}"),
+            aws_endpoint: aws_address.map(|address| format!("http://{address}")),
+            azure_endpoint: azure_address.map(|address| format!("http://{address}")),
             controllers,
             cloud_files,
             dashboard,
@@ -229,13 +248,20 @@ impl Up {
     }
 }
 
-/// Opens a simulated cloud and serves it, saying so.
+/// Opens a simulated cloud and serves it, saying so; nothing where the real one is meant, which is
+/// sent nothing before a pool asks.
 async fn cloud<C: Cloud>(
+    kind: CloudKind,
     dir: &Path,
     args: &UpArgs,
     last: Option<u16>,
     progress: &mut Progress,
-) -> Result<(C, SocketAddr)> {
+) -> Result<Option<(C, SocketAddr)>> {
+    if kind == CloudKind::Real {
+        progress.begin(C::NAME);
+        progress.done("the real one, with the credentials of each pool's identity");
+        return Ok(None);
+    }
     progress.begin(&format!("simulated {}", C::NAME));
     let sim: C = cloud_file::open(dir, args.speed)?;
     let address = clouds::serve(&sim, last)
@@ -245,7 +271,7 @@ async fn cloud<C: Cloud>(
         "http://{address}, {} times real speed",
         args.speed
     ));
-    Ok((sim, address))
+    Ok(Some((sim, address)))
 }
 
 /// Opens the store and listens: on the port that was asked for, else where it listened last time,

@@ -33,6 +33,10 @@ pub(crate) struct UpState {
     pub(crate) aws_port: Option<u16>,
     /// Port of the simulated Azure; absent when Azure is real.
     pub(crate) azure_port: Option<u16>,
+    /// Whether AWS is the real one; absent before the first start.
+    pub(crate) aws_is_real: Option<bool>,
+    /// Whether Azure is the real one; absent before the first start.
+    pub(crate) azure_is_real: Option<bool>,
     /// Port of the dashboard; absent when there is none.
     pub(crate) dashboard_port: Option<u16>,
     /// How fast the simulated clouds run.
