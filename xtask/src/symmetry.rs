@@ -52,10 +52,6 @@ const ALONE: &[(&str, &str)] = &[
         "EC2's query protocol, which no SDK in use speaks; ARM is JSON",
     ),
     (
-        "crates/aws/src/images.rs",
-        "AWS looks an image up by name; Azure by its id",
-    ),
-    (
         "crates/aws/src/profile.rs",
         "shared configuration files are AWS's alone",
     ),
@@ -70,6 +66,10 @@ const ALONE: &[(&str, &str)] = &[
     (
         "crates/azure/src/metadata.rs",
         "the token endpoint of a virtual machine; AWS's SDK has its own",
+    ),
+    (
+        "crates/azure/src/guest.rs",
+        "Scheduled Events; AWS holds an instance by a lifecycle hook instead",
     ),
     (
         "crates/azure/src/error_body.rs",

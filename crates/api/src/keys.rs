@@ -169,6 +169,10 @@ pub mod annotation {
     pub const REMEDIATION_HISTORY: &str = "remuda.dev/remediation-history";
     /// On a Machine or its infrastructure: why it can't be deleted alone, only with its pool.
     pub const NOT_DELETABLE: &str = "remuda.dev/not-deletable";
+    /// On a workload Node: its cloud is about to end the instance, as the node agent saw.
+    pub const NODE_TERMINATING: &str = "remuda.dev/terminating";
+    /// On a workload Node: its drain is over, the instance may go.
+    pub const NODE_DRAINED: &str = "remuda.dev/drained";
     /// `true` on an infrastructure pool: unhealthy pool Machines are replaced.
     pub const REMEDIATE_MACHINES: &str = "remuda.dev/remediate-machines";
 

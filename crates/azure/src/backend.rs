@@ -34,6 +34,7 @@ use crate::{
     clients::{Clients, ClientsConfig},
     credentials::{self, Ambient},
     errors,
+    images::Images,
     in_process::InProcess,
     locked,
     observe::Region,
@@ -260,6 +261,7 @@ impl Session {
             }));
             Arc::new(Region {
                 sweep: Sweep::new(Arc::clone(&clients), options.sweep),
+                images: Images::new(Arc::clone(&clients)),
                 clients,
             })
         });

@@ -17,14 +17,11 @@ use std::{
 use remuda_cloud::CloudError;
 use remuda_plan::{
     azure::{
-        observed::{Handle, ProvisioningState, ScaleSet, Setting},
+        observed::{self, Handle, ProvisioningState, ScaleSet, Setting},
         place::Place,
     },
     error::{CloudFailure, FailureClass},
-    pool::{
-        members::{Member, in_order},
-        read::Freshness,
-    },
+    pool::read::Freshness,
 };
 use tokio::time::Instant;
 
@@ -99,7 +96,7 @@ struct Group {
 /// What is known of one set besides the group's list.
 #[derive(Debug)]
 struct Slot {
-    members: Shared<Vec<Member>>,
+    members: Shared<Vec<observed::Instance>>,
     state: Mutex<SlotState>,
 }
 
@@ -175,7 +172,7 @@ impl Sweep {
         place: &Place,
         set: &ScaleSet,
         freshness: Freshness,
-    ) -> Result<Vec<Member>, CloudFailure> {
+    ) -> Result<Vec<observed::Instance>, CloudFailure> {
         let group = self.group(place);
         let slot = group.slot(&set.name);
         let shown = (set.capacity, set.state);
@@ -281,7 +278,7 @@ impl Sweep {
         place: &Place,
         set: &str,
         slot: &Slot,
-    ) -> Result<Vec<Member>, CloudError> {
+    ) -> Result<Vec<observed::Instance>, CloudError> {
         let instances: Vec<Instance> = self
             .clients
             .list(&calls::LIST_INSTANCES, address::instances(place, set))
@@ -305,7 +302,7 @@ impl Sweep {
         let found = addresses(&nics);
         let mut state = locked(&slot.state);
         let mut kept = BTreeMap::new();
-        let members = instances
+        let mut members: Vec<observed::Instance> = instances
             .iter()
             .map(|instance| {
                 let cached = instance.vm_id().and_then(|id| state.addresses.get(id));
@@ -316,11 +313,13 @@ impl Sweep {
                 if let (Some(id), Some(address)) = (instance.vm_id(), &address) {
                     kept.insert(id.to_owned(), address.clone());
                 }
-                instance.member(place, set, address.as_deref())
+                instance.seen(place, set, address.as_deref())
             })
             .collect();
         state.addresses = kept;
-        Ok(in_order(members))
+        members.sort_by(|a, b| a.member.provider_id.cmp(&b.member.provider_id));
+        members.dedup_by(|a, b| a.member.provider_id == b.member.provider_id);
+        Ok(members)
     }
 }
 

@@ -7,6 +7,8 @@ use remuda_cloud::{budget::Ceiling, retry::Repeat};
 pub(crate) mod version {
     /// Scale sets and their instances; the version of the published examples.
     pub(crate) const COMPUTE: &str = "2024-11-01";
+    /// Galleries: a line of versions of its own (Azure REST specifications, Compute, GalleryRP).
+    pub(crate) const GALLERY: &str = "2024-03-03";
     /// Autoscale settings.
     pub(crate) const INSIGHTS: &str = "2022-10-01";
     /// Network interfaces of a whole set. Not tried on a live account (document 15, question 7).
@@ -133,6 +135,7 @@ calls! {
     LIST_SETS = read("LIST virtualMachineScaleSets", bucket::LISTS);
     GET_SET = read("GET virtualMachineScaleSets", bucket::SET_GET);
     LIST_INSTANCES = read("LIST virtualMachines", bucket::LISTS);
+    GET_IMAGE = read("GET images", bucket::SET_GET);
     LIST_NICS = read("LIST networkInterfaces", bucket::NETWORK_READS);
     LIST_SETTINGS = read("LIST autoscalesettings", bucket::INSIGHTS_READS);
     GET_OPERATION = read("GET operations", bucket::OPERATION_GET);
@@ -142,6 +145,7 @@ calls! {
         ..write("PUT virtualMachineScaleSets", bucket::SET_PUT)
     };
     PATCH_SET = write("PATCH virtualMachineScaleSets", bucket::SET_PATCH);
+    DELETE_INSTANCES = write("POST virtualMachineScaleSets/delete", bucket::INSTANCE_WRITES);
     DELETE_SET = delete("DELETE virtualMachineScaleSets", bucket::SET_DELETE);
     PUT_SETTING = write("PUT autoscalesettings", bucket::INSIGHTS_WRITES);
     DELETE_SETTING = delete("DELETE autoscalesettings", bucket::INSIGHTS_WRITES);

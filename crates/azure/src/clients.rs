@@ -70,6 +70,8 @@ pub(crate) struct Outgoing {
     pub(crate) body: Option<Secret<Bytes>>,
     /// Only make what is not there.
     pub(crate) if_none_match: bool,
+    /// Only change what still has this tag.
+    pub(crate) if_match: Option<String>,
 }
 
 impl Outgoing {
@@ -259,6 +261,9 @@ impl Clients {
             .header("x-ms-client-request-id", id);
         if outgoing.if_none_match {
             request = request.header(header::IF_NONE_MATCH, "*");
+        }
+        if let Some(tag) = &outgoing.if_match {
+            request = request.header(header::IF_MATCH, tag);
         }
         let body = match &outgoing.body {
             Some(body) => {

@@ -12,7 +12,8 @@
 //! | `calls` | every call as data |
 //! | `transport`, `in_process` | how requests travel |
 //! | `batch`, `shared` | sweeps: many pools, few calls |
-//! | `observe` | reads only |
+//! | `observe`, `images` | reads only |
+//! | `guest` | Scheduled Events, as the machine itself is told them |
 //! | `apply`, `operations` | one arm per action; what outlives a call |
 //! | `wire` | plan types to bodies, answers to plan types |
 //! | `errors`, `error_body` | provider codes to classes, a table |
@@ -26,7 +27,9 @@ mod clients;
 mod credentials;
 mod error_body;
 mod errors;
+mod guest;
 mod headroom;
+mod images;
 mod in_process;
 mod metadata;
 mod observe;
@@ -41,6 +44,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use backend::{AzureBackend, Clock, Endpoints, Options};
 pub use batch::SweepTiming;
 pub use credentials::Ambient;
+pub use guest::Guest;
 pub use in_process::InProcess;
 
 /// The value behind a mutex that no code of ours leaves half changed.

@@ -6,20 +6,18 @@ use std::{collections::BTreeMap, sync::Arc};
 use remuda_plan::{
     azure::{
         names,
-        observed::{Handle, Observed, OperationState, Presence, ScaleSet, Setting},
+        observed::{Handle, Instance, Observed, OperationState, Presence, ScaleSet, Setting},
         tags,
     },
     error::{CloudFailure, FailureClass},
-    pool::{
-        members::Member,
-        read::{Depth, Freshness, Read},
-    },
+    pool::read::{Depth, Freshness, Read},
 };
 
 use crate::{
     batch::Sweep,
     calls,
     clients::Clients,
+    images::Images,
     operations,
     wire::{
         address,
@@ -32,6 +30,7 @@ use crate::{
 pub(crate) struct Region {
     pub(crate) clients: Arc<Clients>,
     pub(crate) sweep: Sweep,
+    pub(crate) images: Images,
 }
 
 type Presences = BTreeMap<String, Presence>;
@@ -52,10 +51,11 @@ impl Region {
             };
             (sets, members)
         };
-        let ((sets, members), settings, operation) = futures::join!(
+        let ((sets, members), settings, operation, image) = futures::join!(
             sets_side,
             self.settings(handle, depth, freshness),
             self.operation(handle, depth),
+            self.image(handle, depth),
         );
         let settings = match settings {
             Read::Known(all) => {
@@ -70,9 +70,7 @@ impl Region {
             settings,
             members,
             operation,
-            // Galleries are not looked into: whoever makes a set of an image that is not there is
-            // told so by that call (Azure document 15, question 5).
-            image: Read::NotAsked,
+            image,
         }
     }
 
@@ -132,7 +130,7 @@ impl Region {
         handle: &Handle,
         sets: &Presences,
         freshness: Freshness,
-    ) -> BTreeMap<String, Read<Vec<Member>>> {
+    ) -> BTreeMap<String, Read<Vec<Instance>>> {
         let reads = sets.iter().filter_map(|(name, presence)| {
             let Presence::Listed(set) = presence else {
                 return None;
@@ -162,6 +160,13 @@ impl Region {
                 .settings(handle, freshness)
                 .await
                 .map_or_else(Read::Unknown, Read::Known),
+        }
+    }
+
+    async fn image(&self, handle: &Handle, depth: Depth) -> Read<bool> {
+        match (&handle.image, depth) {
+            (Some(image), Depth::Full) => self.images.exists(&handle.place, image).await,
+            _ => Read::NotAsked,
         }
     }
 

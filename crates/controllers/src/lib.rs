@@ -11,12 +11,14 @@
 //!
 //! `admission` is no controller: it answers the API server's questions about objects before they are
 //! stored.
+//! `agent` is no reconciler: it runs on the machines of a pool.
 //!
 //! A pass reads first and writes last; what it decides is decided by pure functions, of
 //! `remuda-plan` or of the folder's own `status` module. Everything outside the process comes in
 //! through [`context::Context`].
 
 pub mod admission;
+pub mod agent;
 pub mod clock;
 pub mod context;
 pub mod election;

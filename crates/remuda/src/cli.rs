@@ -69,6 +69,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda restore monday.backup --data-dir ~/restored --key-file /safe/place/store.key\n  remuda up --data-dir ~/restored"
     )]
     Restore(RestoreArgs),
+    /// Run on a machine of a pool on Azure: hold its termination back until its Node is drained.
+    #[command(
+        long_about = "Run on a machine of a pool on Azure: hold its termination back until its Node is drained.\n\nAzure announces the end of an instance to the instance itself (Scheduled Events), up to five minutes ahead; a Spot instance is told 30 seconds ahead. The agent writes what it sees on its own Node, waits until the management side has drained it, and then lets Azure go on. It drains nothing itself. deploy/agent.yaml runs it on every Node.",
+        after_help = "Examples:\n  kubectl apply -f deploy/agent.yaml\n  remuda agent --node-name \"$(hostname)\""
+    )]
+    Agent(AgentArgs),
     /// Print a completion script for a shell.
     #[command(
         after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda"
@@ -217,6 +223,22 @@ pub(crate) enum CoreMode {
     On,
     /// Upstream's.
     Off,
+}
+
+/// `remuda agent`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// The Node of this machine.
+    #[arg(long, value_name = "NAME", env = "NODE_NAME")]
+    pub(crate) node_name: String,
+    /// Where the machine's metadata service answers.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REMUDA_METADATA_ENDPOINT",
+        default_value = "http://169.254.169.254"
+    )]
+    pub(crate) metadata_endpoint: String,
 }
 
 /// `remuda plan`.

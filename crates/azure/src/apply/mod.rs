@@ -1,5 +1,7 @@
 //! One arm per action, one call per arm. All are safe to repeat.
 
+mod instances;
+
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use remuda_cloud::{Applied, CloudError};
@@ -17,6 +19,8 @@ use crate::{
     wire::{address, scale_set, setting},
 };
 
+use instances::when_idle;
+
 impl Region {
     /// Makes one call for the pool of `handle`.
     pub(crate) async fn apply(
@@ -30,7 +34,10 @@ impl Region {
         match action {
             Action::CreateSet { set, .. } => self.sweep.void_set(place, &set.name),
             Action::UpdateSet(patch) => self.sweep.void_set(place, &patch.set),
-            Action::EmptySet { set, .. } | Action::DeleteSet { set } => {
+            Action::EmptySet { set, .. }
+            | Action::DeleteSet { set }
+            | Action::DeleteInstances { set, .. }
+            | Action::ResizeSet { set, .. } => {
                 self.sweep.void_set(place, set);
             }
             Action::PutSetting(spec) => self.sweep.void_setting(place, &spec.set_name),
@@ -85,6 +92,19 @@ impl Region {
                     operations::accepted(answer, what)
                 })
                 .await
+            }
+            Action::DeleteInstances { set, instance_ids } => {
+                let sent = self.end_instances(place, set, instance_ids).await;
+                when_idle(gone_already(sent), set)
+            }
+            Action::ResizeSet {
+                set,
+                vm_size,
+                from,
+                to,
+            } => {
+                let sent = self.resize_set(place, set, vm_size, *from, *to).await;
+                when_idle(sent, set)
             }
             Action::PutSetting(spec) => {
                 let body = setting::put(spec, place);

@@ -1,7 +1,7 @@
 //! Where things are: paths below the ARM endpoint (Azure document 4.1).
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use remuda_plan::azure::{names, place::Place};
+use remuda_plan::azure::{image::ImageReference, names, place::Place};
 
 use crate::calls::version;
 
@@ -43,6 +43,15 @@ pub(crate) fn set(place: &Place, set: &str) -> String {
     below_set(place, set, &format!("?api-version={}", version::COMPUTE))
 }
 
+/// Where instances of a set are deleted.
+pub(crate) fn delete_instances(place: &Place, set: &str) -> String {
+    below_set(
+        place,
+        set,
+        &format!("/delete?api-version={}", version::COMPUTE),
+    )
+}
+
 /// Instances of a set with their views.
 pub(crate) fn instances(place: &Place, set: &str) -> String {
     let query = format!(
@@ -74,6 +83,35 @@ pub(crate) fn setting(place: &Place, name: &str) -> String {
         names::setting_id(&in_path(place), &segment(name)),
         version::INSIGHTS
     )
+}
+
+/// Where an image, an image definition or a version is read; `None` for a reference that is not
+/// ours. Galleries that others share are read below the region, which has to hold them.
+pub(crate) fn image(place: &Place, image: &ImageReference) -> Option<String> {
+    let (path, version) = match image {
+        ImageReference::Community(text) | ImageReference::Shared(text) => {
+            let below = format!(
+                "/subscriptions/{}/providers/Microsoft.Compute/locations/{}",
+                segment(&place.subscription_id),
+                segment(&place.region),
+            );
+            (format!("{below}{}", path(text)), version::GALLERY)
+        }
+        ImageReference::Id(text) if part(text, "galleries").is_some() => {
+            (path(text), version::GALLERY)
+        }
+        ImageReference::Id(text) => (path(text), version::COMPUTE),
+        ImageReference::Other(_) => return None,
+    };
+    // The newest version has no address of its own: its definition has to do.
+    let path = path.strip_suffix("/versions/latest").unwrap_or(&path);
+    Some(format!("{path}?api-version={version}"))
+}
+
+/// A path whose segments are made fit for one.
+fn path(text: &str) -> String {
+    let segments: Vec<String> = text.split('/').map(segment).collect();
+    segments.join("/")
 }
 
 /// The last part of an ARM ID.

@@ -1,7 +1,7 @@
 //! Instances and their network interfaces (Azure document 7.3 to 7.5).
 
 use remuda_plan::{
-    azure::{names, place::Place},
+    azure::{names, observed, place::Place},
     pool::members::{Address, Member, MemberState},
 };
 use serde::Deserialize;
@@ -23,6 +23,8 @@ pub(crate) struct Instance {
 #[serde(rename_all = "camelCase")]
 struct Properties {
     vm_id: Option<String>,
+    provisioning_state: Option<String>,
+    time_created: Option<String>,
     os_profile: Option<OsProfile>,
     instance_view: Option<InstanceView>,
 }
@@ -58,8 +60,25 @@ impl Instance {
         (!id.is_empty()).then_some(id)
     }
 
-    /// The member, at an address where one is known.
-    pub(crate) fn member(&self, place: &Place, set: &str, internal_ip: Option<&str>) -> Member {
+    /// The instance in the plan's shape, at an address where one is known.
+    pub(crate) fn seen(
+        &self,
+        place: &Place,
+        set: &str,
+        internal_ip: Option<&str>,
+    ) -> observed::Instance {
+        let properties = self.properties.as_ref();
+        observed::Instance {
+            member: self.member(place, set, internal_ip),
+            is_deleting: properties
+                .and_then(|properties| properties.provisioning_state.as_deref())
+                .is_some_and(|state| state.eq_ignore_ascii_case("Deleting")),
+            created_at: properties
+                .and_then(|properties| properties.time_created.as_deref()?.parse().ok()),
+        }
+    }
+
+    fn member(&self, place: &Place, set: &str, internal_ip: Option<&str>) -> Member {
         let (state, reason) = self.state();
         let hostname = self
             .properties

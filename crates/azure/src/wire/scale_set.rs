@@ -120,7 +120,12 @@ pub(crate) fn patch(patch: &SetPatch) -> Value {
 
 /// Takes the capacity to 0.
 pub(crate) fn empty(vm_size: &str) -> Value {
-    json!({ "sku": sku(vm_size, 0) })
+    resize(vm_size, 0)
+}
+
+/// The body of a `PATCH` of the count alone.
+pub(crate) fn resize(vm_size: &str, capacity: i64) -> Value {
+    json!({ "sku": sku(vm_size, capacity) })
 }
 
 /// What the document fixes for every pool, ARM lets change, and somebody changed.

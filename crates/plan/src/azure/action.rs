@@ -3,7 +3,7 @@
 //! Where the call goes is the handle's `place`; an action names only what is in it. A call that
 //! Azure accepts as a long-running operation is answered with its address, and the pass ends there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -36,6 +36,28 @@ pub enum Action {
     DeleteSet {
         /// Set name.
         set: String,
+    },
+    /// `POST` of a set's `delete`: ends these instances, and the capacity falls with them. Taken as
+    /// done once Azure accepts it; the instances themselves tell how it goes. Those that are gone
+    /// are success.
+    DeleteInstances {
+        /// Set name.
+        set: String,
+        /// `instanceId`s.
+        instance_ids: BTreeSet<String>,
+    },
+    /// `PATCH {"sku":{"name","tier","capacity"}}` of a set whose capacity is still `from` (one
+    /// `GET` before, `If-Match`). Another capacity is left alone: the next pass looks. Taken as done
+    /// once Azure accepts it.
+    ResizeSet {
+        /// Set name.
+        set: String,
+        /// `sku.name` as it is.
+        vm_size: String,
+        /// `sku.capacity` as it was seen.
+        from: i64,
+        /// `sku.capacity` as it should be; never fewer than the set has instances.
+        to: i64,
     },
     /// `PUT` of an autoscale setting.
     PutSetting(Box<SettingSpec>),

@@ -2,8 +2,8 @@
 //!
 //! In go the desired state, one observation and the record; out come steps. Invariants: nothing is
 //! written to a set that is not ours; a record write stands before the call that relies on it; one
-//! long-running operation at a time; an existing set's capacity is written only to retire it, or
-//! as it was read; a crash after any step is repaired by the next pass, without a second set.
+//! long-running operation at a time; an existing set's capacity is written only to retire it (never
+//! with pool Machines on), or as it was read; a crash after any step is repaired by the next pass, without a second set.
 
 use super::{
     desired::Desired,
@@ -150,6 +150,19 @@ fn settle(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     let capacity = scene
         .found(&scene.desired.set.name)
         .map(|found| found.capacity);
+    let is_rolling = !steps.context().machines.off() && !steps.record.retiring.is_empty();
+    let capacity = if is_rolling {
+        // Where somebody sets the count it is the pool's at once; autoscaling goes on from what it
+        // was before the roll.
+        let is_set = scene
+            .desired
+            .setting
+            .as_ref()
+            .is_some_and(|setting| setting.profile.cpu.is_none());
+        is_set.then_some(scene.desired.first_capacity)
+    } else {
+        capacity
+    };
     steps.remember("what this apply reached", |record| {
         record.has_setting = has_setting;
         record.last_capacity = capacity.or(record.last_capacity);

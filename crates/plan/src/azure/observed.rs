@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
@@ -50,14 +51,25 @@ pub struct Observed {
     /// Autoscale settings that a pool of this name could own, by setting name: those named
     /// `<set>-autoscale` and those that target one of `sets`. Full depth only.
     pub settings: Read<BTreeMap<String, Setting>>,
-    /// Members of each listed set whose handle asks for them, sorted by provider id. A set that is
+    /// Instances of each listed set whose handle asks for them, sorted by provider id. A set that is
     /// not listed has no entry, and nothing is asked about it.
-    pub members: BTreeMap<String, Read<Vec<Member>>>,
+    pub members: BTreeMap<String, Read<Vec<Instance>>>,
     /// How the handle's operation stands; `NotAsked` without one, or at membership depth.
     pub operation: Read<OperationState>,
     /// Whether the handle's image exists; `NotAsked` without one, at membership depth, and for
     /// references that cannot be looked up.
     pub image: Read<bool>,
+}
+
+/// An instance as its set's list shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Instance {
+    /// What the pool publishes of it.
+    pub member: Member,
+    /// `properties.provisioningState` is `Deleting`.
+    pub is_deleting: bool,
+    /// `properties.timeCreated`.
+    pub created_at: Option<Timestamp>,
 }
 
 /// Whether a set exists.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     names,
-    observed::{Handle, Observed, Presence},
+    observed::{Handle, Instance, Observed, Presence},
     remembered::azure_record,
 };
 use crate::{
@@ -56,24 +56,23 @@ pub fn outputs(
     let sets = observed.sets.needed("scale sets")?;
     let record = azure_record(context);
     let published = published(handle, sets, record, context);
-    let members = members(&published, observed)?;
-    let is_retiring = record
-        .and_then(|record| record.predecessor.as_deref())
-        .is_some_and(|name| name == published.name);
+    let own = members(&published, observed)?;
     let set = published.presence.set();
-    let capacity = if is_retiring {
-        // What the pool has, not what is left of the old set.
-        record
-            .and_then(|record| record.last_capacity)
-            .or(set.map(|set| set.capacity))
+    let (listed, capacity, health) = if context.machines.off() {
+        let capacity = if is_retiring(record, published.name) {
+            // What the pool has, not what is left of the old set.
+            record
+                .and_then(|record| record.last_capacity)
+                .or(set.map(|set| set.capacity))
+        } else {
+            set.map(|set| set.capacity)
+        };
+        let members = published_of(own);
+        let health = verdict(&published, capacity, &members);
+        (members, capacity, health)
     } else {
-        set.map(|set| set.capacity)
+        of_all_sets(handle, &published, observed, own, record)?
     };
-    let health = verdict(&published, capacity, &members);
-    let mut listed = members;
-    if !context.machines.off() {
-        listed.extend(others(handle, &published, observed)?);
-    }
     let exists = set.is_some();
     let has_setting = record.is_some_and(|record| record.has_setting);
     let setting = names::setting_id(&handle.place, &names::setting(published.name));
@@ -101,6 +100,54 @@ pub fn outputs(
     ))
 }
 
+fn is_retiring(record: Option<&AzureRecord>, name: &str) -> bool {
+    record
+        .and_then(|record| record.predecessor.as_deref())
+        .is_some_and(|predecessor| predecessor == name)
+}
+
+/// With pool Machines on: members of every set, the count, and the health of them all. Machines
+/// that leave are drained, and say nothing of the health of those that stay.
+fn of_all_sets(
+    handle: &Handle,
+    published: &Published<'_>,
+    observed: &Observed,
+    own: Vec<Instance>,
+    record: Option<&AzureRecord>,
+) -> Result<(Vec<Member>, Option<i64>, Health), CloudFailure> {
+    let mut all = own;
+    let others = others(handle, published, observed)?;
+    let is_rolling = !others.is_empty();
+    let held = observed.sets.needed("scale sets")?;
+    let held: Vec<i64> = handle
+        .sets
+        .keys()
+        .filter_map(|name| held.get(name)?.set())
+        .map(|set| set.capacity)
+        .collect();
+    let whole = published.presence.set().map(|_| held.iter().sum::<i64>());
+    all.extend(others);
+    let (leaving, staying): (Vec<Instance>, Vec<Instance>) =
+        all.into_iter().partition(|instance| instance.is_deleting);
+    let staying = published_of(staying);
+    let health = verdict(published, whole, &staying);
+    // While it rolls the sets hold a surge, or lack what is about to be replaced: the count is what
+    // the pool had before, or autoscaling would take either for its wish.
+    let before = record
+        .and_then(|record| record.last_capacity)
+        .filter(|_| is_rolling);
+    let mut listed = published_of(leaving);
+    listed.extend(staying);
+    Ok((listed, before.or(whole), health))
+}
+
+fn published_of(instances: Vec<Instance>) -> Vec<Member> {
+    instances
+        .into_iter()
+        .map(|instance| instance.member)
+        .collect()
+}
+
 /// With pool Machines off the older set as long as there is one, else the serving one.
 fn published<'a>(
     handle: &'a Handle,
@@ -125,7 +172,7 @@ fn published<'a>(
 }
 
 /// Members of the published set; one that the list lacks has none to show.
-fn members(published: &Published<'_>, observed: &Observed) -> Result<Vec<Member>, CloudFailure> {
+fn members(published: &Published<'_>, observed: &Observed) -> Result<Vec<Instance>, CloudFailure> {
     match published.presence {
         Presence::Listed(_) => of_set(published.name, observed),
         Presence::Unlisted(_) | Presence::Absent => Ok(Vec::new()),
@@ -137,7 +184,7 @@ fn others(
     handle: &Handle,
     published: &Published<'_>,
     observed: &Observed,
-) -> Result<Vec<Member>, CloudFailure> {
+) -> Result<Vec<Instance>, CloudFailure> {
     let sets = observed.sets.needed("scale sets")?;
     let mut members = Vec::new();
     for (name, asked) in &handle.sets {
@@ -149,7 +196,11 @@ fn others(
     Ok(members)
 }
 
-fn of_set(name: &str, observed: &Observed) -> Result<Vec<Member>, CloudFailure> {
+/// Instances of a listed set.
+///
+/// # Errors
+/// The failed read.
+pub(super) fn of_set(name: &str, observed: &Observed) -> Result<Vec<Instance>, CloudFailure> {
     let read = observed.members.get(name).unwrap_or(&Read::NotAsked);
     read.needed("members").cloned()
 }

@@ -5,10 +5,16 @@
 //!   -> PutSetting(new) -> EmptySet(old) -> DeleteSet(old) -> Remember(gone)
 //! ```
 //!
+//! With pool Machines on the new set begins with what the wish leaves it beside the old one, grows
+//! as the old one's instances are drained and ended one by one, and the old one goes when it has
+//! none left.
+//!
 //! Each long-running call ends its pass. The old set and its setting keep working until the new
 //! set is complete; from then on the new one serves and the rest is retiring, which is retried until
 //! nothing is left. Going back to the old generation halfway is a roll like any other: its set is
 //! filled again if it is still there, and made again if not.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -43,6 +49,7 @@ pub(super) fn make(
         return false;
     }
     let sends = Some(model::sent(spec));
+    let capacity = scene.share.unwrap_or(capacity);
     match scene.found(&spec.name) {
         None => {
             let mut changes = because.changes.clone();
@@ -63,6 +70,11 @@ pub(super) fn make(
         }
         Some(found) => {
             let text = format!("{}; what is there is completed", because.text);
+            let capacity = match scene.share {
+                // Machines choose who goes.
+                Some(share) => share.max(found.capacity),
+                None => capacity,
+            };
             let call = model::complete(spec, found, capacity, &text);
             let effect = call.effect.max(because.effect);
             let call = call.effect(effect);
@@ -214,9 +226,15 @@ pub(super) fn retire_settings(steps: &mut Steps<'_>, scene: &Scene<'_>) {
 }
 
 /// Empties and deletes retiring sets, one after the other; what is gone is forgotten with the next
-/// record write.
+/// record write. With pool Machines on their instances go one by one, and a set goes after its last
+/// ([`super::machines::tend`]).
 pub(super) fn retire_sets(steps: &mut Steps<'_>, scene: &Scene<'_>) {
-    for name in steps.record.retiring.clone() {
+    let retiring = if steps.context().machines.off() {
+        steps.record.retiring.clone()
+    } else {
+        BTreeSet::new()
+    };
+    for name in retiring {
         let Some(found) = scene.found(&name) else {
             continue;
         };
@@ -251,14 +269,21 @@ pub(super) fn delete(steps: &mut Steps<'_>, found: &ScaleSet, presence: &Presenc
             .changes(vec![field("capacity", found.capacity, 0)]);
         steps::start(steps, OperationKind::Empty, name, None, call, |_| {});
     }
-    let action = Action::DeleteSet { set: name.clone() };
-    let call =
-        Call::new(action, ChangeKind::Delete, model::object(name), because).effect(Effect::Removes);
+    let call = deletion(found, because);
     steps::start(steps, OperationKind::Delete, name, None, call, |_| {});
     steps.wait(
         format!("scale set {name} to be gone"),
         limits::LOOK_AGAIN_SECONDS,
     );
+}
+
+/// The call that deletes a set.
+pub(super) fn deletion(found: &ScaleSet, because: &str) -> Call {
+    let action = Action::DeleteSet {
+        set: found.name.clone(),
+    };
+    let object = model::object(&found.name);
+    Call::new(action, ChangeKind::Delete, object, because).effect(Effect::Removes)
 }
 
 /// Whether a set is on its way out.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     desired::Desired,
-    model, names,
+    machines, model, names,
     observed::{Observed, Presence, ScaleSet, Setting},
     ownership,
     remembered::{azure_record, remembered},
@@ -27,6 +27,9 @@ pub(super) struct Scene<'a> {
     pub(super) desired: &'a Desired,
     pub(super) sets: &'a BTreeMap<String, Presence>,
     pub(super) settings: &'a BTreeMap<String, Setting>,
+    /// With pool Machines on: instances that the wanted set should have, beside those of the pool's
+    /// other sets.
+    pub(super) share: Option<i64>,
     /// Sets of ours, by name; whatever else is there is never touched.
     ours: BTreeMap<&'a str, &'a ScaleSet>,
 }
@@ -48,6 +51,7 @@ pub(super) fn look<'a>(
         desired,
         sets,
         settings,
+        share: machines::share(&desired.set.name, desired.first_capacity, observed, context)?,
         ours: ours(sets, &record, context),
     };
     let steps = Steps::new(context, azure_record(context).cloned(), record);

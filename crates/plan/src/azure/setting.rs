@@ -1,11 +1,15 @@
 //! The Autoscale setting, which holds a set's capacity in both modes (Azure document 4.4, 4.5).
+//!
+//! With pool Machines on it only keeps the set from falling too low: bounds that would make Azure
+//! take an instance are never put. Without CPU rules the upper bound is the largest there is, so
+//! that no count that Machines ask for later meets an older bound.
 
 use serde_json::{Value, json};
 
 use super::{
     action::Action,
     desired::{Profile, SettingSpec},
-    names,
+    limits, names,
     observed::Setting,
     scene::Scene,
     steps::Steps,
@@ -25,13 +29,32 @@ pub(super) fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     let name = names::setting(&scene.desired.set.name);
     let found = scene.settings.get(&name);
     match &scene.desired.setting {
-        Some(wanted) => put(steps, scene, wanted, found),
+        Some(wanted) => put(steps, scene, &fitted(steps, scene, wanted), found),
         None => {
             if found.is_some() {
                 delete(steps, &name, "a scaler outside owns the capacity");
             }
         }
     }
+}
+
+/// The setting as it may be put now.
+fn fitted(steps: &Steps<'_>, scene: &Scene<'_>, wanted: &SettingSpec) -> SettingSpec {
+    let mut fitted = wanted.clone();
+    let Some(share) = scene.share else {
+        return fitted;
+    };
+    let capacity = scene.found(&wanted.set_name).map_or(0, |set| set.capacity);
+    let wish = steps.context().machines.wish();
+    let wish = wish.map_or(0, |wish| wish.capacity);
+    let profile = &mut fitted.profile;
+    profile.minimum = profile.minimum.min(share);
+    profile.default = profile.minimum;
+    profile.maximum = match profile.cpu {
+        None => limits::SET_INSTANCES,
+        Some(_) => profile.maximum.max(capacity).max(wish),
+    };
+    fitted
 }
 
 fn put(steps: &mut Steps<'_>, scene: &Scene<'_>, wanted: &SettingSpec, found: Option<&Setting>) {
@@ -45,6 +68,8 @@ fn put(steps: &mut Steps<'_>, scene: &Scene<'_>, wanted: &SettingSpec, found: Op
     };
     let kind = match found {
         None => ChangeKind::Create,
+        // Bounds follow what Machines do: no drift.
+        Some(_) if scene.share.is_some() && changes.iter().all(is_bound) => ChangeKind::Bookkeeping,
         Some(_) => ChangeKind::Update,
     };
     let effect = effect(scene, wanted);
@@ -58,6 +83,10 @@ fn put(steps: &mut Steps<'_>, scene: &Scene<'_>, wanted: &SettingSpec, found: Op
         .effect(effect)
         .changes(changes),
     );
+}
+
+fn is_bound(change: &FieldChange) -> bool {
+    ["minimum", "maximum", "default"].contains(&change.field.as_str())
 }
 
 /// An upper bound below what runs takes machines away.

@@ -10,6 +10,7 @@
 //! The pool's pass alone writes to the group: it ends an instance once its object is being deleted,
 //! which happens only after the drain.
 
+pub mod agent;
 pub mod applied;
 pub mod condition;
 pub mod conditions;

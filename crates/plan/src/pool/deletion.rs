@@ -136,7 +136,7 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
         return Next::Release(Release::NeverApplied);
     }
     let memory = gate::memory(world, now);
-    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Destroy, &memory) {
+    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Destroy, None, &memory) {
         return held(findings, hold);
     }
     if !operation::blocks_move(world) {
@@ -194,7 +194,7 @@ fn look_for_record(world: &World, now: Timestamp, findings: &mut Findings, drive
         return abandoned(world).unwrap_or_else(|| held(findings, Hold::Refused(refusals)));
     }
     let memory = gate::memory(world, now);
-    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Drift, &memory) {
+    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Drift, None, &memory) {
         return abandoned(world).unwrap_or_else(|| held(findings, hold));
     }
     Next::Go(Box::new(goal))

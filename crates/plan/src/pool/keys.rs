@@ -50,6 +50,10 @@ pub const MACHINES: &str = "remuda.dev/machines";
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Annotation of a Machine or of its infrastructure: why it can't be ended alone.
 pub const NOT_DELETABLE: &str = "remuda.dev/not-deletable";
+/// Annotation on a workload Node: its cloud is about to end the instance, as the node agent saw.
+pub const NODE_TERMINATING: &str = "remuda.dev/terminating";
+/// Annotation on a workload Node: its drain is over, the instance may go.
+pub const NODE_DRAINED: &str = "remuda.dev/drained";
 /// Label: opt-in of a variable source.
 pub const VARIABLES: &str = "captf.io/variables";
 /// Annotation: state restore request.

@@ -108,16 +108,19 @@ fn startable(
             &probe.context(),
         )
         .map_err(Hold::Refused)?;
-    can_begin(world, now, findings, Operation::Apply, memory)?;
+    let inputs = Some(rendered.hash.hash.as_str());
+    can_begin(world, now, findings, Operation::Apply, inputs, memory)?;
     Ok(desired.dropped_node_labels().to_vec())
 }
 
 /// Waits that concern every operation that writes: deadline, another look, backoff, the cluster.
+/// `inputs` is the hash of what it would apply.
 pub(super) fn can_begin(
     world: &World,
     now: Timestamp,
     findings: &Findings,
     operation: Operation,
+    inputs: Option<&str>,
     memory: &Memory,
 ) -> Result<(), Hold> {
     let status = &world.pool.status;
@@ -141,7 +144,10 @@ pub(super) fn can_begin(
         | Operation::Restore
         | Operation::Plan => &record.history.apply,
     });
+    // A wait for what other inputs had asked for is no wait for these.
+    let is_over = |blamed: &String| inputs.is_some_and(|inputs| inputs != blamed);
     let retry = tries
+        .filter(|tries| !tries.blames.as_ref().is_some_and(is_over))
         .and_then(|tries| tries.retry_at)
         .max(memory.operation_retry_at);
     if let Some(until) = retry.filter(|until| *until > now) {

@@ -94,6 +94,10 @@ pub struct Tries {
     pub failed: u32,
     /// Not before.
     pub retry_at: Option<Timestamp>,
+    /// Hash of the inputs whose fault the last one was: others are tried at once (Azure document
+    /// 10.3). `None` where other inputs would not help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blames: Option<String>,
 }
 
 /// Name of the record Secret: `remuda-pool-<pool>`.

@@ -31,6 +31,8 @@ struct Failure {
     step: &'static str,
     message: String,
     wait_seconds: u32,
+    /// Other inputs may help: they are tried without a wait.
+    blames_inputs: bool,
 }
 
 /// A cloud call failed.
@@ -41,8 +43,13 @@ pub(super) fn call_failed(draft: &mut Draft<'_>, run: &Run, cause: &CloudFailure
     } else {
         "plan"
     };
+    let blames_inputs = matches!(
+        cause.class,
+        FailureClass::Quota | FailureClass::Constraint | FailureClass::Rejected
+    );
     let failure = Failure {
         step,
+        blames_inputs,
         ..step_failure(run, cause.to_string(), wait_seconds)
     };
     failed(draft, run, failure);
@@ -51,7 +58,10 @@ pub(super) fn call_failed(draft: &mut Draft<'_>, run: &Run, cause: &CloudFailure
 /// The inputs were refused after a look at the cloud.
 pub(super) fn refused(draft: &mut Draft<'_>, run: &Run, refusals: &[Refusal]) {
     let wait_seconds = next_wait(draft, run, None);
-    let failure = step_failure(run, refusals_text(refusals), wait_seconds);
+    let failure = Failure {
+        blames_inputs: true,
+        ..step_failure(run, refusals_text(refusals), wait_seconds)
+    };
     failed(draft, run, failure);
 }
 
@@ -81,6 +91,7 @@ fn step_failure(run: &Run, message: String, wait_seconds: u32) -> Failure {
         step: "plan",
         message,
         wait_seconds,
+        blames_inputs: false,
     }
 }
 
@@ -145,7 +156,8 @@ fn tries(record: &Record, operation: Operation) -> &Tries {
 }
 
 fn failed(draft: &mut Draft<'_>, run: &Run, failure: Failure) {
-    count(draft, run, later(draft.now, failure.wait_seconds));
+    let retry_at = later(draft.now, failure.wait_seconds);
+    count(draft, run, retry_at, failure.blames_inputs);
     let error = RunError {
         kind: failure.kind,
         step: Some(failure.step.to_owned()),
@@ -168,7 +180,7 @@ fn failed(draft: &mut Draft<'_>, run: &Run, failure: Failure) {
 }
 
 /// Counts a failure in the record.
-fn count(draft: &mut Draft<'_>, run: &Run, retry_at: Timestamp) {
+fn count(draft: &mut Draft<'_>, run: &Run, retry_at: Timestamp, blames_inputs: bool) {
     if draft.record.is_none() && draft.goal().is_some_and(|goal| goal.recovering) {
         // A new record would claim that nothing was ever applied, under a new installation id.
         draft.memory.operation_retry_at = Some(retry_at);
@@ -178,6 +190,10 @@ fn count(draft: &mut Draft<'_>, run: &Run, retry_at: Timestamp) {
     let tries = Tries {
         failed: failures,
         retry_at: Some(retry_at),
+        blames: draft
+            .goal()
+            .filter(|_| blames_inputs)
+            .and_then(|goal| goal.inputs_hash.clone()),
     };
     let remedy = draft.pass.gate.findings.apply_due == Some(ApplyReason::DriftRemediation);
     let record = draft.record_mut();

@@ -24,6 +24,14 @@ impl Cloud {
                 self.settings.remove(name);
                 return Ok(None);
             }
+            Call::DeleteInstances { set, instance_ids } => {
+                if let Some(code) = self.refusing.take() {
+                    return Err(code);
+                }
+                self.held(set)?.end(instance_ids)?;
+                return Ok(None);
+            }
+            Call::ResizeSet { set, from, to, .. } => return self.resize(set, *from, *to),
             Call::CreateSet { set, capacity } => {
                 (OperationKind::Create, &set.name, Some(*capacity))
             }
@@ -37,11 +45,8 @@ impl Cloud {
         if let Some(code) = self.refusing.take() {
             return Err(code);
         }
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.set == *set)
-        {
+        let mut running = self.running.iter().chain(&self.beside);
+        if running.any(|running| running.set == *set) {
             return Err("AnotherOperationInProgress");
         }
         match call {
@@ -49,7 +54,11 @@ impl Cloud {
             Call::UpdateSet(patch) => self.update(patch)?,
             Call::EmptySet { .. } => self.held(set)?.set.capacity = 0,
             Call::DeleteSet { .. } if !self.sets.contains_key(set) => return Ok(None),
-            Call::DeleteSet { .. } | Call::PutSetting(_) | Call::DeleteSetting { .. } => {}
+            Call::DeleteSet { .. }
+            | Call::PutSetting(_)
+            | Call::DeleteSetting { .. }
+            | Call::DeleteInstances { .. }
+            | Call::ResizeSet { .. } => {}
         }
         self.held(set)?.set.state = match kind {
             OperationKind::Delete => ProvisioningState::Deleting,
@@ -63,13 +72,34 @@ impl Cloud {
             capacity,
         };
         let address = running.address.clone();
-        self.running = Some(running.clone());
+        let before = self.running.replace(running.clone());
+        self.beside.extend(before);
         if self.is_instant {
             self.running = None;
             self.finish(&running);
             return Ok(None);
         }
         Ok(Some(address))
+    }
+
+    /// Nobody follows how it goes: it is done, or the set ends as failed.
+    fn resize(&mut self, set: &str, from: i64, to: i64) -> Result<Option<String>, &'static str> {
+        if let Some(code) = self.refusing.take() {
+            return Err(code);
+        }
+        let has_room = !self.has_no_room;
+        let held = self.held(set)?;
+        if held.set.capacity != from {
+            return Ok(None);
+        }
+        if has_room {
+            held.fill(to);
+            held.set.state = ProvisioningState::Succeeded;
+        } else {
+            held.set.capacity = to;
+            held.set.state = ProvisioningState::Failed;
+        }
+        Ok(None)
     }
 
     fn create(&mut self, spec: &SetSpec, capacity: i64) -> Result<(), &'static str> {

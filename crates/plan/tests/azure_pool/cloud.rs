@@ -14,7 +14,7 @@ use remuda_plan::{
         desired::SetSpec,
         names,
         observed::{
-            Handle, Observed, OperationState, Presence, ProvisioningState, ScaleSet, Setting,
+            self, Handle, Observed, OperationState, Presence, ProvisioningState, ScaleSet, Setting,
         },
         outputs::member_state,
     },
@@ -41,6 +41,8 @@ pub(crate) struct Instance {
     pub(crate) power: Option<String>,
     /// Digest of the custom data it was made with.
     pub(crate) custom_data: String,
+    /// It was ended, and is gone with the next tick.
+    pub(crate) is_deleting: bool,
 }
 
 /// A set with what ARM does not show.
@@ -49,6 +51,8 @@ pub(crate) struct Held {
     pub(crate) set: ScaleSet,
     pub(crate) custom_data: String,
     pub(crate) instances: BTreeMap<u32, Instance>,
+    /// Instances that Azure took to make a count or to delete the set.
+    pub(crate) taken: Vec<String>,
     next_id: u32,
 }
 
@@ -67,6 +71,8 @@ pub(crate) struct Cloud {
     pub(crate) sets: BTreeMap<String, Held>,
     pub(crate) settings: BTreeMap<String, Setting>,
     pub(crate) running: Option<Running>,
+    /// What it works on besides, at other sets.
+    pub(crate) beside: Vec<Running>,
     /// How operations ended, by address.
     pub(crate) ended: BTreeMap<String, OperationState>,
     /// The next operation ends with this.
@@ -81,6 +87,10 @@ pub(crate) struct Cloud {
     pub(crate) lagging: BTreeSet<String>,
     /// Whether the image exists.
     pub(crate) has_image: bool,
+    /// Instances that Azure took when it deleted their set.
+    pub(crate) taken: Vec<String>,
+    /// New instances do not come up in time: sets grow, but nothing is made.
+    pub(crate) has_no_room: bool,
     /// Every call, in order, by its name and object.
     pub(crate) calls: Vec<String>,
     /// Every call with its content.
@@ -107,6 +117,11 @@ pub(crate) fn name_of(call: &Call) -> String {
         Call::UpdateSet(patch) => format!("PATCH {}", patch.set),
         Call::EmptySet { set, .. } => format!("EMPTY {set}"),
         Call::DeleteSet { set } => format!("DELETE {set}"),
+        Call::DeleteInstances { set, instance_ids } => {
+            let ids: Vec<&str> = instance_ids.iter().map(String::as_str).collect();
+            format!("END {set} {}", ids.join(","))
+        }
+        Call::ResizeSet { set, from, to, .. } => format!("SIZE {set} {from} -> {to}"),
         Call::PutSetting(setting) => format!("PUT {}", setting.name),
         Call::DeleteSetting { name } => format!("DELETE {name}"),
     }
@@ -118,6 +133,7 @@ impl Cloud {
             sets: BTreeMap::new(),
             settings: BTreeMap::new(),
             running: None,
+            beside: Vec::new(),
             ended: BTreeMap::new(),
             next_failure: None,
             refusing: None,
@@ -125,6 +141,8 @@ impl Cloud {
             hides_addresses: false,
             lagging: BTreeSet::new(),
             has_image: true,
+            taken: Vec::new(),
+            has_no_room: false,
             calls: Vec::new(),
             journal: Vec::new(),
             started: 0,
@@ -180,11 +198,8 @@ impl Cloud {
     }
 
     fn operation(&self, address: &str) -> OperationState {
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.address == address)
-        {
+        let mut running = self.running.iter().chain(&self.beside);
+        if running.any(|running| running.address == address) {
             return OperationState::Running {
                 retry_after_seconds: Some(10),
             };
@@ -335,11 +350,15 @@ impl Cloud {
 
     /// Time goes by: what runs comes to its end, then Autoscale acts.
     pub(crate) fn tick(&mut self) {
-        if let Some(running) = self.running.take() {
+        for held in self.sets.values_mut() {
+            held.instances.retain(|_, instance| !instance.is_deleting);
+        }
+        let beside = std::mem::take(&mut self.beside);
+        for running in beside.into_iter().chain(self.running.take()) {
             self.finish(&running);
         }
         for (name, setting) in &self.settings {
-            let Some(profile) = &setting.profile else {
+            let Some(profile) = setting.profile.as_ref().filter(|_| !self.has_no_room) else {
                 continue;
             };
             let set = name.strip_suffix("-autoscale").unwrap_or(name);
@@ -368,8 +387,11 @@ impl Cloud {
         if let Some(capacity) = running.capacity {
             held.fill(capacity);
         }
-        if running.kind == OperationKind::Delete {
-            self.sets.remove(&running.set);
+        if running.kind == OperationKind::Delete
+            && let Some(mut held) = self.sets.remove(&running.set)
+        {
+            held.take_down_to(0);
+            self.taken.extend(held.taken);
         }
     }
 
@@ -421,18 +443,41 @@ impl Held {
             },
             custom_data: spec.custom_data.base64.reveal().clone(),
             instances: BTreeMap::new(),
+            taken: Vec::new(),
             next_id: 0,
         }
+    }
+
+    /// Azure chooses who goes.
+    fn take_down_to(&mut self, wanted: usize) {
+        let staying = |held: &Self| held.instances.values().filter(|it| !it.is_deleting).count();
+        while staying(self) > wanted {
+            let last = self.instances.iter().rev().find(|(_, it)| !it.is_deleting);
+            let last = *last.expect("there is one").0;
+            self.instances.remove(&last);
+            self.taken.push(format!("{}/{last}", self.set.name));
+        }
+    }
+
+    /// Ends instances by name; the count falls with them.
+    pub(crate) fn end(&mut self, ids: &BTreeSet<String>) -> Result<(), &'static str> {
+        for id in ids {
+            let number: u32 = id.parse().expect("a number");
+            let instance = self.instances.get_mut(&number).ok_or("InvalidParameter")?;
+            if !std::mem::replace(&mut instance.is_deleting, true) {
+                self.set.capacity -= 1;
+            }
+        }
+        Ok(())
     }
 
     /// Makes or removes instances until there are so many.
     pub(crate) fn fill(&mut self, capacity: i64) {
         self.set.capacity = capacity;
         let wanted = usize::try_from(capacity).expect("a count");
-        while self.instances.len() > wanted {
-            self.instances.pop_last();
-        }
-        while self.instances.len() < wanted {
+        self.take_down_to(wanted);
+        let staying = |held: &Self| held.instances.values().filter(|it| !it.is_deleting).count();
+        while staying(self) < wanted {
             let zones: Vec<&String> = self.set.zones.iter().collect();
             let index = usize::try_from(self.next_id).expect("small");
             let instance = Instance {
@@ -441,6 +486,7 @@ impl Held {
                     .map(|zone| (*zone).clone()),
                 power: Some("running".to_owned()),
                 custom_data: self.custom_data.clone(),
+                is_deleting: false,
             };
             self.instances.insert(self.next_id, instance);
             self.next_id += 1;
@@ -448,7 +494,7 @@ impl Held {
     }
 
     /// Members as a read shows them, in its order.
-    pub(crate) fn members(&self, handle: &Handle) -> Vec<Member> {
+    pub(crate) fn members(&self, handle: &Handle) -> Vec<observed::Instance> {
         let members = self.instances.iter().map(|(id, instance)| {
             let (state, reason) = member_state(instance.power.as_deref());
             let instance_id = id.to_string();
@@ -456,7 +502,7 @@ impl Held {
                 kind: kind.to_owned(),
                 address,
             };
-            Member {
+            let member = Member {
                 provider_id: names::member_provider_id(&handle.place, &self.set.name, &instance_id),
                 addresses: vec![
                     address("InternalIP", format!("10.0.1.{}", id + 4)),
@@ -466,9 +512,16 @@ impl Held {
                 failure_domain: instance.zone.clone(),
                 state,
                 reason,
+            };
+            observed::Instance {
+                member,
+                is_deleting: instance.is_deleting,
+                created_at: None,
             }
         });
-        remuda_plan::pool::members::in_order(members.collect())
+        let mut members: Vec<observed::Instance> = members.collect();
+        members.sort_by(|a, b| a.member.provider_id.cmp(&b.member.provider_id));
+        members
     }
 }
 

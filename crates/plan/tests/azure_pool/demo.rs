@@ -7,7 +7,7 @@ use remuda_plan::{
     azure::desired::Desired,
     driver::{self, Driver, PoolContext},
     error::Refusal,
-    machines::group::Machines,
+    machines::group::{GroupWish, Machines},
     pool::{
         inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
         record::{AzureRecord, DriverRecord, Record},
@@ -37,6 +37,8 @@ pub(crate) struct Demo {
     pub(crate) installation: String,
     pub(crate) record: Option<Record>,
     pub(crate) machines_off: bool,
+    /// What Machines ask for.
+    pub(crate) wish: Option<GroupWish>,
     pub(crate) now: i64,
 }
 
@@ -86,6 +88,7 @@ pub(crate) fn demo() -> Demo {
         installation: INSTALLATION.to_owned(),
         record: None,
         machines_off: true,
+        wish: None,
         now: 1_790_000_000,
     }
 }
@@ -184,10 +187,10 @@ impl Demo {
             ownership: &self.ownership,
             installation: &self.installation,
             record: self.record.as_ref(),
-            machines: if self.machines_off {
-                Machines::Off
-            } else {
-                Machines::On
+            machines: match (self.machines_off, &self.wish) {
+                (true, _) => Machines::Off,
+                (false, None) => Machines::On,
+                (false, Some(wish)) => Machines::Asking(wish),
             },
             now_epoch_seconds: self.now,
         }

@@ -151,6 +151,7 @@ fn a_member_without_address_is_a_member() {
             panic!("the members were read");
         };
         members[1]
+            .member
             .addresses
             .retain(|address| address.kind == "Hostname");
     });

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+mod agent;
 mod backup;
 mod completions;
 mod crds;
@@ -28,6 +29,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sim(args) => sim::run(args).await,
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(&args),
+        Command::Agent(args) => agent::run(args).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Version { output } => version::run(output),
     }

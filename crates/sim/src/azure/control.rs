@@ -11,14 +11,16 @@
 //! | `POST /throttle` | `{"policy", "refill", "bucket"}`, or `{}` for Azure's own budgets |
 //! | `POST /scale-sets/NAME/cpu` | `{"percent"}`, null when it cannot be read |
 //! | `POST /scale-sets/NAME/instances/ID/VERB` | `stop`, `deallocate`, `hibernate`, `start`, `restart`, `fail`, `delete`, `vanish`, `approve`, `evict` |
+//! | `GET`, `POST /scale-sets/NAME/instances/ID/metadata/…` | the instance's metadata service, Scheduled Events among them |
 //! | `POST /autoscale` | Autoscale looks at all settings now |
 //!
 //! It has no authentication: mount it on loopback only.
 
 use axum::{
     Json, Router,
-    extract::{Path, State},
-    routing::{get, post},
+    extract::{Path, Request, State},
+    response::{IntoResponse, Response},
+    routing::{any, get, post},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +32,7 @@ impl AzureSim {
     /// The control API. `sim.router().nest("/_sim", sim.control_router())` serves it beside ARM.
     pub fn control_router(&self) -> Router {
         let instance = "/scale-sets/{name}/instances/{id}/{verb}";
+        let guest = "/scale-sets/{name}/instances/{id}/metadata";
         Router::new()
             .route("/world", get(world))
             .route("/capacity", post(capacity))
@@ -39,6 +42,7 @@ impl AzureSim {
             .route("/autoscale", post(autoscale))
             .route("/scale-sets/{name}/cpu", post(cpu))
             .route(instance, post(operate))
+            .route(&format!("{guest}/{{*rest}}"), any(metadata))
             .with_state(self.clone())
             .merge(control::router(self.faults(), self.journal()))
     }
@@ -53,6 +57,33 @@ async fn world(State(sim): State<AzureSim>) -> Json<Value> {
         "operations": world.operations(),
         "bootFailures": world.boot_failures(),
     }))
+}
+
+async fn metadata(
+    State(sim): State<AzureSim>,
+    Path((name, id, rest)): Path<(String, String, String)>,
+    mut request: Request,
+) -> Response {
+    let sets = sim.world().scale_sets();
+    let instance = sets
+        .iter()
+        .filter(|set| set.name.eq_ignore_ascii_case(&name))
+        .flat_map(|set| &set.instances)
+        .find(|instance| instance.instance_id == id);
+    let Some(instance) = instance else {
+        return bad("there is no such instance").into_response();
+    };
+    let query = request.uri().query();
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    match format!("/metadata/{rest}{query}").parse() {
+        Ok(path) => *request.uri_mut() = path,
+        Err(_) => return bad("the address is none").into_response(),
+    }
+    let router = sim.metadata_router(&instance.id);
+    match tower::ServiceExt::oneshot(router, request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
 }
 
 #[derive(Deserialize)]

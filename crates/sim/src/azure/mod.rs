@@ -5,6 +5,7 @@
 //! router ── service  route, authenticate, throttle, fault?, dispatch, journal
 //!              ├─ protocol     answers, refusals, ids, pages
 //!              ├─ login        tokens
+//!              ├─ metadata     what the guest of one instance is told
 //!              ├─ compute  network  insights  resources      one folder a provider
 //!              └─ state        the world: time, events, capacity, subscriptions
 //! world  ── the hands on it, for tests; control ── the same as JSON, for people
@@ -18,6 +19,7 @@ mod control;
 mod demo;
 mod insights;
 mod login;
+mod metadata;
 mod network;
 pub(crate) mod protocol;
 mod resources;

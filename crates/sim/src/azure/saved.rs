@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The format written here. It changes with every change of a saved type.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Saved<'a> {

@@ -95,6 +95,37 @@ pub(crate) struct Instance {
     pub(crate) address: Option<Ipv4Addr>,
     /// Key of its subnet.
     pub(crate) subnet: Option<String>,
+    /// What its guest is told of its end.
+    pub(crate) notice: Option<Notice>,
+}
+
+/// A scheduled event of an instance: its guest may say that it is ready before the time is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Notice {
+    pub(crate) id: String,
+    pub(crate) kind: NoticeKind,
+    pub(crate) not_before: Timestamp,
+    /// It is happening.
+    pub(crate) started: bool,
+}
+
+/// Why an instance ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum NoticeKind {
+    /// Somebody deleted it, or made its set smaller.
+    Terminate,
+    /// Azure takes a Spot instance back.
+    Preempt,
+}
+
+impl NoticeKind {
+    /// The event's type.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Terminate => "Terminate",
+            Self::Preempt => "Preempt",
+        }
+    }
 }
 
 impl Instance {
@@ -164,7 +195,6 @@ impl Site<'_> {
         let place = self.subscription.place;
         let set = self.subscription.at(at)?;
         let node = set.node_id(&subscription, number);
-        let deletes = set.model().evicts_by_deletion();
         let instance = set.instances.get_mut(&number)?;
         if instance.turn != turn {
             return None;
@@ -185,15 +215,7 @@ impl Site<'_> {
                 self.wake_operations(at);
             }
             Step::Settled => {}
-            Step::Preempted if deletes => {
-                set.capacity = set.capacity.saturating_sub(1);
-                self.go(at, number);
-            }
-            Step::Preempted => {
-                instance.step = Step::Settled;
-                instance.power = Some(Power::Deallocated);
-                self.fabric.tell_nodes(NodeNews::Stops(place, node));
-            }
+            Step::Preempted => self.preempt(at, number),
             Step::Announced => self.go(at, number),
             Step::Stopping => {
                 instance.step = Step::Deallocating;
@@ -229,12 +251,63 @@ impl Site<'_> {
             };
             let approval = self.fabric.timing.terminate_approval;
             let span = approval.map_or(notice, |approval| approval.min(notice));
+            if !notice.is_zero() {
+                self.tell_guest(at, *number, NoticeKind::Terminate, notice);
+            }
+            let Some(set) = self.subscription.at(at) else {
+                return;
+            };
             let Some(instance) = set.instances.get_mut(number) else {
                 continue;
             };
             instance.provisioning = Provisioning::Deleting;
             instance.step = Step::Announced;
             self.fabric.step_in(span, at, instance);
+        }
+    }
+
+    /// Tells a guest of its end, `span` ahead.
+    pub(crate) fn tell_guest(
+        &mut self,
+        at: &SetRef,
+        number: u32,
+        kind: NoticeKind,
+        span: Duration,
+    ) {
+        let notice = Notice {
+            id: self.fabric.new_uuid().to_uppercase(),
+            kind,
+            not_before: later(self.fabric.now, span),
+            started: false,
+        };
+        if let Some(set) = self.subscription.at(at)
+            && let Some(instance) = set.instances.get_mut(&number)
+        {
+            instance.notice = Some(notice);
+            set.incarnation += 1;
+        }
+    }
+
+    /// Azure takes an instance back.
+    fn preempt(&mut self, at: &SetRef, number: u32) {
+        let place = self.subscription.place;
+        let subscription = self.subscription.id.clone();
+        let Some(set) = self.subscription.at(at) else {
+            return;
+        };
+        let node = set.node_id(&subscription, number);
+        if set.model().evicts_by_deletion() {
+            set.capacity = set.capacity.saturating_sub(1);
+            set.etag += 1;
+            self.go(at, number);
+            return;
+        }
+        if let Some(instance) = set.instances.get_mut(&number) {
+            instance.step = Step::Settled;
+            instance.power = Some(Power::Deallocated);
+            instance.notice = None;
+            set.incarnation += 1;
+            self.fabric.tell_nodes(NodeNews::Stops(place, node));
         }
     }
 
@@ -252,8 +325,12 @@ impl Site<'_> {
         instance.provisioning = Provisioning::Deleting;
         instance.step = Step::Stopping;
         instance.power = Some(Power::Stopping);
+        let is_told = instance.notice.as_mut().map(|notice| notice.started = true);
         let half = self.fabric.timing.going / 2;
         self.fabric.step_in(half, at, instance);
+        if is_told.is_some() {
+            set.incarnation += 1;
+        }
         self.fabric.tell_nodes(NodeNews::Stops(place, node));
     }
 
@@ -267,6 +344,9 @@ impl Site<'_> {
         };
         let model = set.model_of(&instance).clone();
         let region = region_key(set.location());
+        if instance.notice.is_some() {
+            set.incarnation += 1;
+        }
         set.cpu_of.remove(&number);
         set.drop_unused_models();
         release(self.subscription, self.fabric, &region, &instance, &model);
@@ -281,13 +361,12 @@ impl Site<'_> {
         self.wake_operations(at);
     }
 
-    /// The guest approves its announced termination.
+    /// The guest approves its announced end.
     pub(crate) fn approve_termination(&mut self, at: &SetRef, number: u32) {
-        let announced = self
-            .instance(at, number)
-            .is_some_and(|instance| instance.step == Step::Announced);
-        if announced {
-            self.go(at, number);
+        match self.instance(at, number).map(|instance| instance.step) {
+            Some(Step::Announced) => self.go(at, number),
+            Some(Step::Preempted) => self.preempt(at, number),
+            _ => {}
         }
     }
 

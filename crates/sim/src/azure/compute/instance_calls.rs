@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{
-    Kind, Operation, Power, Provisioning, instance::Step, instance_reads::find, operation::point_to,
+    Kind, Operation, Power, Provisioning,
+    instance::{NoticeKind, Step},
+    instance_reads::find,
+    operation::point_to,
 };
 use crate::{
     azure::{
@@ -141,7 +144,7 @@ impl Site<'_> {
     pub(crate) fn delete_some(&mut self, at: &SetRef, numbers: &[u32]) -> Operation {
         let location = self.location(at);
         let span = self.fabric.timing.capacity;
-        let mut operation = Operation::on_set(Kind::Change, &location, at, span);
+        let mut operation = Operation::on_set(Kind::Instances, &location, at, span);
         if let Some(set) = self.subscription.at(at) {
             let live = numbers
                 .iter()
@@ -170,6 +173,7 @@ impl Site<'_> {
         }
         instance.step = Step::Preempted;
         self.fabric.step_in(notice, at, instance);
+        self.tell_guest(at, number, NoticeKind::Preempt, notice);
         true
     }
 

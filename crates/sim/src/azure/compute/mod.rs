@@ -7,9 +7,11 @@
 //! | `set_calls` `set_reads` | the calls on sets |
 //! | `sizing` `instance` | growing and shrinking; an instance from Creating until it is gone |
 //! | `instance_calls` `instance_reads` | the calls on instances |
+//! | `image_reads` | looking for an image |
 //! | `operation` `operation_reads` | long-running operations |
 
 mod change;
+mod image_reads;
 pub(crate) mod instance;
 mod instance_calls;
 mod instance_reads;
@@ -23,6 +25,7 @@ mod sizing;
 mod validate;
 
 pub(crate) use self::{
+    image_reads::get_image,
     instance::{Instance, Power},
     instance_calls::{delete_instance, evict, set_action, vm_action},
     instance_reads::{find, get_instance, instance_view, list_instances},

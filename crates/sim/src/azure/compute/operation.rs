@@ -27,6 +27,8 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 pub(crate) enum Kind {
     /// Makes or changes a set.
     Change,
+    /// Deletes instances of a set.
+    Instances,
     /// Deletes a set.
     Delete,
     /// Deletes a group.
@@ -174,7 +176,7 @@ impl Site<'_> {
         let forget = Event::Operation(self.subscription.place, id.clone());
         self.fabric.after(REMEMBERED, forget);
         match kind {
-            Kind::Change => {
+            Kind::Change | Kind::Instances => {
                 let Some(set) = set.and_then(|set| self.subscription.at(&set)) else {
                     return;
                 };

@@ -65,6 +65,8 @@ pub(crate) struct ScaleSet {
     pub(crate) models: BTreeMap<u64, Model>,
     pub(crate) instances: BTreeMap<u32, Instance>,
     pub(crate) next_instance: u32,
+    /// Counts the changes of what its guests are told.
+    pub(crate) incarnation: u64,
     /// Average CPU of an instance since a moment, oldest first; nothing when it cannot be read.
     pub(crate) cpu: Vec<(Timestamp, f64)>,
     /// Instances that were given a CPU of their own.

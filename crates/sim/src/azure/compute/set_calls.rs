@@ -11,7 +11,7 @@ use super::{
 use crate::azure::{
     protocol::{Answer, ArmError, id, merge::merge},
     service::ArmRequest,
-    state::{Name, Site, events::SetRef, region::region_key},
+    state::{Name, Site, View, events::SetRef, region::region_key},
 };
 
 /// `PUT` of a scale set.
@@ -74,6 +74,7 @@ fn create(
         models: std::collections::BTreeMap::new(),
         instances: std::collections::BTreeMap::new(),
         next_instance: 0,
+        incarnation: 1,
         cpu: Vec::new(),
         cpu_of: std::collections::BTreeMap::new(),
     };
@@ -173,7 +174,7 @@ impl Site<'_> {
             let message = format!("The scale set '{}' is being deleted.", set.name);
             return Err(ArmError::new(409, "OperationNotAllowed", message));
         }
-        if set.operations.is_empty() || self.fabric.behaviour.queue_writes {
+        if self.fabric.behaviour.queue_writes || !self.is_worked_on(set) {
             return Ok(set);
         }
         let message = format!(
@@ -183,12 +184,34 @@ impl Site<'_> {
         Err(ArmError::new(409, "AnotherOperationInProgress", message))
     }
 
+    /// Whether an operation keeps others from a set. Those on its instances do not, unless the
+    /// world is set to it.
+    pub(crate) fn is_worked_on(&self, set: &ScaleSet) -> bool {
+        let view = View {
+            subscription: self.subscription,
+            fabric: self.fabric,
+        };
+        view.is_worked_on(set)
+    }
+
     /// Key of the region a set is in.
     pub(crate) fn location(&self, at: &SetRef) -> String {
         self.subscription
             .look(at)
             .map(|set| region_key(set.location()))
             .unwrap_or_default()
+    }
+}
+
+impl View<'_> {
+    /// As [`Site::is_worked_on`].
+    pub(crate) fn is_worked_on(self, set: &ScaleSet) -> bool {
+        let locks = self.fabric.behaviour.instance_deletions_lock_sets;
+        let mut operations = set
+            .operations
+            .iter()
+            .filter_map(|id| self.subscription.operations.get(id));
+        operations.any(|operation| locks || operation.kind != Kind::Instances)
     }
 }
 

@@ -134,6 +134,7 @@ impl Site<'_> {
             model: set.latest(),
             address: Some(address),
             subnet,
+            notice: None,
         };
         self.fabric
             .step_in(self.fabric.timing.starting, at, &mut instance);

@@ -63,7 +63,7 @@ impl View<'_> {
         let in_group = id::part(&plan.target, "resourceGroups")?;
         let set = id::part(&plan.target, "virtualMachineScaleSets")?;
         let set = self.subscription.scale_set(in_group, set).ok()?;
-        let idle = set.operations.is_empty() && set.provisioning != Provisioning::Deleting;
+        let idle = !self.is_worked_on(set) && set.provisioning != Provisioning::Deleting;
         if !plan.enabled || !idle {
             return None;
         }

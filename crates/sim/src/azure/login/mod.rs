@@ -7,6 +7,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{
+    metadata as guests,
     protocol::{Answer, ArmError, Shape},
     service::parse_query,
     state::{Application, State},
@@ -29,7 +30,7 @@ pub(crate) fn action(path: &str) -> (&'static str, &'static str) {
     } else if tenant_of(path).is_some() {
         ("login", "Token")
     } else {
-        ("unknown", "Unknown")
+        guests::action(path).unwrap_or(("unknown", "Unknown"))
     }
 }
 

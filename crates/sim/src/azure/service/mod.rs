@@ -25,7 +25,7 @@ pub(crate) use self::{
     route::{Policy, query as parse_query},
 };
 use super::{
-    Inner, login,
+    Inner, login, metadata,
     protocol::{Answer, ArmError, Shape},
     state::State,
 };
@@ -40,7 +40,23 @@ pub(crate) async fn serve(inner: Arc<Inner>, request: Request<Body>) -> Response
     let Some(received) = Received::of(request).await else {
         return broken();
     };
-    let (answer, latency) = inner.answer(&received);
+    held_back(&inner, inner.answer(&received, None)).await
+}
+
+/// Answers a request of the guest of an instance to its metadata service.
+pub(crate) async fn serve_guest(
+    inner: Arc<Inner>,
+    guest: String,
+    request: Request<Body>,
+) -> Response<Body> {
+    let Some(received) = Received::of(request).await else {
+        return broken();
+    };
+    held_back(&inner, inner.answer(&received, Some(&guest))).await
+}
+
+async fn held_back(inner: &Inner, answered: (Response<Body>, Duration)) -> Response<Body> {
+    let (answer, latency) = answered;
     if !latency.is_zero() {
         inner.clock.sleep(latency).await;
     }
@@ -49,11 +65,15 @@ pub(crate) async fn serve(inner: Arc<Inner>, request: Request<Body>) -> Response
 
 impl Inner {
     /// Carries out a request; its answer and how long it is held back.
-    fn answer(&self, received: &Received) -> (Response<Body>, Duration) {
+    fn answer(&self, received: &Received, guest: Option<&str>) -> (Response<Body>, Duration) {
         let mut state = self.lock();
         state.advance();
         let id = state.fabric.new_uuid();
-        let routed = route(&received.method, received.uri.path());
+        // A guest reaches no more than its metadata service.
+        let routed = match guest {
+            Some(_) => None,
+            None => route(&received.method, received.uri.path()),
+        };
         let mut facts = Facts::of(received, routed.as_ref());
         facts.caller = client_of(&state, received);
         let verdict = facts.judge(&self.faults);
@@ -64,8 +84,12 @@ impl Inner {
             None if login::serves(received.uri.path()) => {
                 login::call(&mut state, received, &mut facts.caller)
             }
-            None => match &routed {
-                Some((action, target)) => {
+            None => match (&routed, guest) {
+                (_, Some(guest)) if metadata::serves(received.uri.path()) => {
+                    guest.clone_into(&mut facts.caller);
+                    metadata::call(&mut state, received, guest)
+                }
+                (Some((action, target)), _) => {
                     let call = Call {
                         action,
                         target,
@@ -74,7 +98,7 @@ impl Inner {
                     };
                     call.carry_out(&mut state, received, &mut charged)
                 }
-                None => Err(nothing_here(received)),
+                (None, _) => Err(nothing_here(received)),
             },
         };
         facts.record(&self.journal, state.fabric.now, received, &verdict, &result);

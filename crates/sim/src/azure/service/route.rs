@@ -9,6 +9,7 @@ use crate::azure::{compute, insights, network, resources};
 
 /// Versions of a provider's API that are taken.
 const COMPUTE: &[&str] = &["2024-11-01", "2025-04-01", "2024-07-01", "2023-09-01"];
+const GALLERY: &[&str] = &["2024-03-03", "2023-07-03", "2022-08-03"];
 const NETWORK: &[&str] = &["2018-10-01", "2023-09-01", "2024-05-01"];
 const INSIGHTS: &[&str] = &["2022-10-01", "2015-04-01"];
 const RESOURCES: &[&str] = &["2020-06-01", "2021-04-01", "2022-09-01"];
@@ -28,7 +29,7 @@ pub(crate) struct Target {
 /// An action of a service.
 #[derive(Clone, Copy)]
 pub(crate) struct Action {
-    /// `compute`, `network`, `insights` or `resources`.
+    /// `compute`, `gallery`, `network`, `insights` or `resources`.
     pub(crate) service: &'static str,
     /// The operation's id in the published API description.
     pub(crate) name: &'static str,
@@ -58,6 +59,7 @@ impl Action {
     pub(crate) fn versions(&self) -> &'static [&'static str] {
         match self.service {
             "compute" => COMPUTE,
+            "gallery" => GALLERY,
             "network" => NETWORK,
             "insights" => INSIGHTS,
             _ => RESOURCES,
@@ -67,7 +69,7 @@ impl Action {
     /// The namespace of its resource provider.
     pub(crate) fn provider(&self) -> &'static str {
         match self.service {
-            "compute" => "Microsoft.Compute",
+            "compute" | "gallery" => "Microsoft.Compute",
             "network" => "Microsoft.Network",
             "insights" => "Microsoft.Insights",
             _ => "Microsoft.Resources",
@@ -131,6 +133,44 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Action, Target)> {
         ) => {
             target.name = given(5);
             operation()
+        }
+        (
+            "GET",
+            [
+                "providers",
+                "microsoft.compute",
+                "locations",
+                _,
+                "communitygalleries" | "sharedgalleries",
+                _,
+                "images",
+                _,
+                ..,
+            ],
+        ) => {
+            let id: Vec<String> = (4..rest.len()).map(given).collect();
+            target.name = format!("/{}", id.join("/"));
+            plain_read("gallery", "GalleryImages_Get", compute::get_image)
+        }
+        (
+            "GET",
+            [
+                "resourcegroups",
+                _,
+                "providers",
+                "microsoft.compute",
+                kind @ ("galleries" | "images"),
+                _,
+                ..,
+            ],
+        ) => {
+            target.name = path.trim_end_matches('/').to_owned();
+            let service = if *kind == "galleries" {
+                "gallery"
+            } else {
+                "compute"
+            };
+            plain_read(service, "Images_Get", compute::get_image)
         }
         (_, ["resourcegroups", _, "providers", provider, kind, rest @ ..]) => {
             match (*provider, *kind) {

@@ -107,6 +107,8 @@ pub struct Behaviour {
     pub page_size: usize,
     /// A write during another operation waits for it instead of being refused.
     pub queue_writes: bool,
+    /// While instances of a set are being deleted the set takes no other write.
+    pub instance_deletions_lock_sets: bool,
     /// A new instance takes the lowest free id instead of a new one.
     pub reuse_instance_ids: bool,
     /// An instance that ends leaves the list of NICs when it begins to go, not when it is gone.
@@ -123,6 +125,7 @@ impl Default for Behaviour {
             operation_headers: OperationHeaders::Both,
             page_size: 100,
             queue_writes: false,
+            instance_deletions_lock_sets: false,
             reuse_instance_ids: false,
             nic_leaves_first: false,
             reject_spot_terminate_notification: false,

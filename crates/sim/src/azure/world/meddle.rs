@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{World, find_set};
 use crate::azure::{
-    compute::{grow, set_document},
+    compute::{Provisioning, grow, set_document},
     protocol::id,
     service::{Budget, Policy},
     state::{Lock, Name, Site, State, events::SetRef, region::region_key},
@@ -156,6 +156,8 @@ impl World {
         self.at_set(set, |site, at| {
             if let Some(set) = site.subscription.at(at) {
                 set.capacity = capacity;
+                set.etag += 1;
+                set.provisioning = Provisioning::Updating;
             }
             let span = site.fabric.timing.capacity;
             grow(site, at, capacity, span);
