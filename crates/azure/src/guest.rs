@@ -14,11 +14,7 @@ use remuda_plan::{
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    errors,
-    in_process::InProcess,
-    transport::Transport,
-};
+use crate::{errors, in_process::InProcess, transport::Transport};
 
 /// The newest version of Scheduled Events in the documentation.
 const EVENTS: &str = "/metadata/scheduledevents?api-version=2020-07-01";
@@ -61,9 +57,7 @@ impl Guest {
         let request = request
             .header("Metadata", "true")
             .body(Full::new(body))
-            .map_err(|_| {
-                errors::failure(FailureClass::Bug, call, "the metadata URL is no URL")
-            })?;
+            .map_err(|_| errors::failure(FailureClass::Bug, call, "the metadata URL is no URL"))?;
         match self.transport.send(request).await {
             Ok(answer) if answer.status().is_success() => Ok(answer),
             Ok(answer) => Err(errors::read(call, &answer).error),
@@ -154,7 +148,9 @@ impl GuestService for Guest {
         let request = Request::post(format!("{}{EVENTS}", self.endpoint))
             .header(http::header::CONTENT_TYPE, "application/json");
         let call = "POST metadata scheduledevents";
-        let sent = self.send(call, request, Bytes::from(body.to_string())).await;
+        let sent = self
+            .send(call, request, Bytes::from(body.to_string()))
+            .await;
         match sent {
             // It is over: whoever answered twice, or too late, has lost nothing.
             Err(error) if error.class() == FailureClass::Rejected => Ok(()),
@@ -197,7 +193,8 @@ mod tests {
 
     #[test]
     fn an_event_that_has_begun_has_no_moment() {
-        let text = r#"{"EventId":"A","EventType":"Preempt","EventStatus":"Started","NotBefore":""}"#;
+        let text =
+            r#"{"EventId":"A","EventType":"Preempt","EventStatus":"Started","NotBefore":""}"#;
         let event: Event = serde_json::from_str(text).expect("an event");
         let event = event.read();
         assert!(event.has_begun && event.not_before.is_none());

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 pub const NAMESPACE: &str = "team-a";
 /// Name of the DEMO pool and of its MachinePool.
 pub const POOL: &str = "demo-pool-0";
+/// Name of the DEMO pool on Azure and of its MachinePool.
+pub const AZURE_POOL: &str = "demo-azure-pool-0";
 
 /// The manifests, in the order in which they are applied.
 const MANIFESTS: [&str; 4] = [
@@ -15,6 +17,14 @@ const MANIFESTS: [&str; 4] = [
     include_str!("../../../examples/demo/10-cluster.yaml"),
     include_str!("../../../examples/demo/20-machinepool.yaml"),
     include_str!("../../../examples/demo/30-terraformmachinepool.yaml"),
+];
+
+/// The manifests of the pool on Azure, in the order in which they are applied.
+const AZURE_MANIFESTS: [&str; 4] = [
+    include_str!("../../../examples/demo/40-azure-identity.yaml"),
+    include_str!("../../../examples/demo/50-azure-cluster.yaml"),
+    include_str!("../../../examples/demo/60-azure-machinepool.yaml"),
+    include_str!("../../../examples/demo/70-azure-terraformmachinepool.yaml"),
 ];
 
 /// Kinds that live in no namespace.
@@ -35,12 +45,31 @@ impl Default for Demo {
 impl Demo {
     /// The objects with a namespace filled in where the manifests leave it open.
     pub fn in_namespace(namespace: &str) -> Self {
+        Self::of(&MANIFESTS, namespace)
+    }
+
+    /// The objects of the DEMO pool on Azure.
+    pub fn azure() -> Self {
+        let mut demo = Self::of(&AZURE_MANIFESTS, NAMESPACE);
+        // The identity's namespace comes with the AWS manifests.
+        demo.objects.insert(
+            0,
+            json!({
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": { "name": "remuda-system" },
+            }),
+        );
+        demo
+    }
+
+    fn of(manifests: &[&str], namespace: &str) -> Self {
         let mut objects = vec![json!({
             "apiVersion": "v1",
             "kind": "Namespace",
             "metadata": { "name": namespace },
         })];
-        for manifest in MANIFESTS {
+        for manifest in manifests {
             let documents: Vec<Value> =
                 serde_saphyr::from_multiple(manifest).expect("the demo manifests are YAML");
             objects.extend(documents);

@@ -124,10 +124,11 @@ impl World {
     pub async fn stays_quiet(&self, span: Duration) {
         let mark = self.mark();
         self.pass(span).await;
-        let (kubernetes, aws) = (self.kubernetes_writes(mark), self.aws_writes(mark));
+        let kubernetes = self.kubernetes_writes(mark);
+        let clouds = [self.aws_writes(mark), self.azure_writes(mark)].concat();
         assert!(
-            kubernetes.is_empty() && aws.is_empty(),
-            "a settled world was written to\nKubernetes: {kubernetes:#?}\nAWS: {aws:#?}\n\n{}",
+            kubernetes.is_empty() && clouds.is_empty(),
+            "a settled world was written to\nKubernetes: {kubernetes:#?}\nClouds: {clouds:#?}\n\n{}",
             self.report().await
         );
     }

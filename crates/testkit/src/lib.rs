@@ -1,8 +1,8 @@
-//! Test worlds: an API server in memory, a simulated AWS, the controllers, all in virtual time.
+//! Test worlds: an API server in memory, simulated clouds, the controllers, all in virtual time.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `demo` | the DEMO objects of the AWS document, from `examples/demo` |
+//! | `demo` | the DEMO objects of the clouds' documents, from `examples/demo` |
 //! | `foreign` | kinds of other providers |
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
@@ -27,7 +27,7 @@ mod workload;
 mod world;
 
 pub use self::{
-    demo::{Demo, NAMESPACE, POOL},
+    demo::{AZURE_POOL, Demo, NAMESPACE, POOL},
     expect::{condition, holds},
     foreign::{foreign_crd, foreign_resource},
     tripwire::Tripwire,

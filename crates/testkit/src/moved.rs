@@ -48,10 +48,17 @@ impl World {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        let azure_nodes = self
+            .azure_nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let target = Self {
             objects: LiveObjects::new(Client::new(server.management().router(), "default")),
             server,
             aws: self.aws.clone(),
+            azure: self.azure.clone(),
+            azure_nodes: Mutex::new(azure_nodes),
             workload_server: self.workload_server.clone(),
             clock: self.clock,
             nodes: Mutex::new(nodes),

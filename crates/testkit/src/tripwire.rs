@@ -106,7 +106,8 @@ impl Tripwire {
         refused.iter().any(|text| body.contains(text))
     }
 
-    /// The writes so far, in order: `PATCH /api/…` or `aws CreateAutoScalingGroup`.
+    /// The writes so far, in order: `PATCH /api/…`, `aws CreateAutoScalingGroup` or
+    /// `azure PUT /subscriptions/…`.
     pub fn writes(&self) -> Vec<String> {
         self.inner
             .writes
@@ -284,8 +285,13 @@ where
 async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
     const READS: [&str; 4] = ["Describe", "Get", "List", "AssumeRole"];
     let method = request.method();
-    if method == Method::GET || method == Method::HEAD {
+    let path = request.uri().path();
+    let asks_for_token = path.ends_with("/oauth2/v2.0/token");
+    if method == Method::GET || method == Method::HEAD || asks_for_token {
         return None;
+    }
+    if path.starts_with("/subscriptions/") {
+        return Some(format!("azure {method} {path}"));
     }
     let body = match request.body().clone().collect().await {
         Ok(body) => body.to_bytes(),
@@ -298,6 +304,6 @@ async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
     match action {
         Some(action) if READS.iter().any(|read| action.starts_with(read)) => None,
         Some(action) => Some(format!("aws {action}")),
-        None => Some(format!("aws {method} {}", request.uri().path())),
+        None => Some(format!("aws {method} {path}")),
     }
 }

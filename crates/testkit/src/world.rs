@@ -1,4 +1,4 @@
-//! One world: an API server in memory, a simulated AWS with nodes, and controllers that can be
+//! One world: an API server in memory, simulated clouds with nodes, and controllers that can be
 //! started, stopped and crashed.
 
 use std::{
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use kube::Client;
 use remuda_apiserver::{ApiServer, TokioClock};
 use remuda_aws::AwsBackend;
+use remuda_azure::AzureBackend;
 use remuda_cloud::PoolBackend;
 use remuda_controllers::{
     Context, Options,
@@ -23,6 +24,7 @@ use remuda_plan::{admission::Gates, pool::world::Manager};
 use remuda_sim::{
     SimClock,
     aws::{AwsSim, Timing},
+    azure::{self, AzureSim},
     kubelet::WorkloadApis,
 };
 use serde_json::{Value, json};
@@ -45,6 +47,7 @@ pub(crate) const TEST: &str = "test";
 pub struct Builder {
     pub(crate) seed: u64,
     timing: Timing,
+    azure_timing: azure::Timing,
     installation: String,
     watch_filter: String,
     full_speed: bool,
@@ -58,6 +61,7 @@ impl Default for Builder {
         Self {
             seed: 1,
             timing: Timing::realistic(),
+            azure_timing: azure::Timing::realistic(),
             installation: "1b4e28ba-2fa1-4d2b-883f-0016d3cca427".to_owned(),
             watch_filter: String::new(),
             full_speed: false,
@@ -80,6 +84,13 @@ impl Builder {
     #[must_use]
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
+        self
+    }
+
+    /// How long Azure's processes take.
+    #[must_use]
+    pub fn azure_timing(mut self, timing: azure::Timing) -> Self {
+        self.azure_timing = timing;
         self
     }
 
@@ -142,6 +153,11 @@ impl Builder {
             .seed(self.seed)
             .timing(self.timing.clone())
             .demo();
+        let azure = AzureSim::builder()
+            .clock(SimClock::starting_at(start))
+            .seed(self.seed)
+            .timing(self.azure_timing.clone())
+            .demo();
         let client = Client::new(server.management().router(), "default");
         let world = World {
             clock: RuntimeClock::starting_at(start),
@@ -153,6 +169,8 @@ impl Builder {
             server,
             aws,
             webhooks,
+            azure,
+            azure_nodes: Mutex::default(),
             builder: self,
         };
         world.install().await;
@@ -172,6 +190,7 @@ impl Builder {
 pub struct Mark {
     kubernetes: u64,
     aws: u64,
+    azure: u64,
 }
 
 /// One world.
@@ -180,6 +199,8 @@ pub struct World {
     pub server: ApiServer,
     /// The simulated AWS.
     pub aws: AwsSim,
+    /// The simulated Azure.
+    pub azure: AzureSim,
     /// The management cluster's objects, with an administrator's rights.
     pub objects: LiveObjects,
     /// Serves the workload clusters: another one after a move.
@@ -187,6 +208,7 @@ pub struct World {
     pub(crate) clock: RuntimeClock,
     pub(crate) nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) rest_of_cluster: Mutex<Option<AbortOnDropHandle<()>>>,
+    pub(crate) azure_nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) running: Mutex<Option<Running>>,
     pub(crate) webhooks: InProcess,
     pub(crate) builder: Builder,
@@ -252,7 +274,8 @@ impl World {
         }
     }
 
-    /// Instances of the simulated AWS join the workload cluster `team-a/demo` from now on.
+    /// Instances of the simulated AWS join the workload cluster `team-a/demo` from now on, those of
+    /// the simulated Azure `team-a/demo-azure`.
     pub fn run_nodes(&self) {
         let router = self
             .workload_server
@@ -260,6 +283,16 @@ impl World {
             .router();
         let task = self.aws.run_nodes(Arc::new(OneCluster(router)));
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        *nodes = Some(AbortOnDropHandle::new(task));
+        let router = self
+            .workload_server
+            .instance(&format!("{NAMESPACE}/demo-azure"))
+            .router();
+        let task = self.azure.run_nodes(Arc::new(OneCluster(router)));
+        let mut nodes = self
+            .azure_nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *nodes = Some(AbortOnDropHandle::new(task));
     }
 
@@ -283,10 +316,9 @@ impl World {
 
     /// Instances that boot from now on never become Nodes.
     pub fn stop_nodes(&self) {
-        self.nodes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        for nodes in [&self.nodes, &self.azure_nodes] {
+            nodes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
     }
 
     /// A context as a process of its own would make it; its writes go through `tripwire`.
@@ -301,7 +333,8 @@ impl World {
         if self.builder.full_speed {
             options.ceilings.clear();
         }
-        let backend: Arc<dyn PoolBackend> = Arc::new(AwsBackend::new(options.in_process(cloud)));
+        let aws: Arc<dyn PoolBackend> = Arc::new(AwsBackend::new(options.in_process(cloud)));
+        let azure: Arc<dyn PoolBackend> = Arc::new(self.azure_backend(tripwire));
         let (server, wire) = (self.workload_server.clone(), tripwire.clone());
         let workload = MadeClusters::new(move |key| {
             let instance = server.existing_instance(&key.to_string())?;
@@ -318,11 +351,25 @@ impl World {
         };
         Context::new(
             Client::new(management, "default"),
-            [backend],
+            [aws, azure],
             Arc::new(self.clock),
             Arc::new(workload),
             manager,
         )
+    }
+
+    fn azure_backend(&self, tripwire: &Tripwire) -> AzureBackend {
+        let cloud = WiredCloud(Wired::new(self.azure.router(), tripwire.clone()));
+        let clock = self.azure.clock();
+        let mut options = remuda_azure::Options {
+            clock: remuda_azure::Clock::new(move || clock.now()),
+            seed: self.builder.seed,
+            ..remuda_azure::Options::default()
+        };
+        if self.builder.full_speed {
+            options.ceilings.clear();
+        }
+        AzureBackend::new(options.in_process(cloud))
     }
 
     /// Starts the controllers.
@@ -469,6 +516,7 @@ impl World {
         Mark {
             kubernetes: self.server.management().journal().total(),
             aws: self.aws.journal().next_number(),
+            azure: self.azure.journal().next_number(),
         }
     }
 
@@ -495,6 +543,16 @@ impl World {
         calls
             .iter()
             .filter(|call| call.write && !call.from_instance)
+            .map(remuda_sim::Call::name)
+            .collect()
+    }
+
+    /// Writes to Azure since a mark, as `service:Action`; tokens are no writes.
+    pub fn azure_writes(&self, since: Mark) -> Vec<String> {
+        let calls = self.azure.journal().since(since.azure);
+        calls
+            .iter()
+            .filter(|call| call.write)
             .map(remuda_sim::Call::name)
             .collect()
     }

@@ -136,7 +136,8 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
         return Next::Release(Release::NeverApplied);
     }
     let memory = gate::memory(world, now);
-    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Destroy, None, &memory) {
+    if let Err(hold) = operation::can_begin(world, now, findings, Operation::Destroy, None, &memory)
+    {
         return held(findings, hold);
     }
     if !operation::blocks_move(world) {

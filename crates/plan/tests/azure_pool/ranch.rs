@@ -136,7 +136,7 @@ impl Ranch {
     /// The steps of a pass.
     pub(crate) fn plan(&self, operation: Operation) -> Result<Plan, PlanStop> {
         let context = self.demo.context();
-        let mut plan = match operation {
+        let plan = match operation {
             Operation::Apply => self.cloud.plan(&self.demo)?,
             Operation::Refresh => Plan {
                 steps: Vec::new(),
@@ -153,12 +153,10 @@ impl Ranch {
             panic!("a handle of another cloud");
         };
         let observed = driver::Observed::Azure(Box::new(self.cloud.observe(of_azure)));
-        let tended = Driver::Azure.tend(&handle, &observed, &context)?;
-        plan.steps.extend(tended.steps);
-        if plan.outlook == Outlook::Settled {
-            plan.outlook = tended.outlook;
+        match operation {
+            Operation::Apply => Driver::Azure.tend_after(plan, &handle, &observed, &context),
+            Operation::Refresh => Driver::Azure.tend(&handle, &observed, &context),
         }
-        Ok(plan)
     }
 
     /// One pass of as many steps as `crash_after` allows.

@@ -65,12 +65,13 @@ pub(crate) fn call(
     if version.is_empty() {
         return Err(bad("Required query variable 'api-version' is missing"));
     }
-    let (at, number) = find(state, guest).ok_or_else(|| {
-        ArmError::new(404, "NotFound", "The machine that asks is gone.")
-    })?;
+    let (at, number) = find(state, guest)
+        .ok_or_else(|| ArmError::new(404, "NotFound", "The machine that asks is gone."))?;
     let is_events = received.uri.path().trim_end_matches('/') == EVENTS;
     if is_events && !EVENT_VERSIONS.contains(&version) {
-        return Err(bad("Bad request. api-version is invalid or was not specified"));
+        return Err(bad(
+            "Bad request. api-version is invalid or was not specified",
+        ));
     }
     match (is_events, &received.method) {
         (false, &Method::GET) => described(state, &at, number),

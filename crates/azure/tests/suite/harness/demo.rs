@@ -85,6 +85,8 @@ pub struct Pool {
     pub record: Option<Record>,
     /// What was last published.
     pub published: Option<Outputs>,
+    /// What its Machines ask for, where it has any.
+    pub wish: Option<GroupWish>,
 }
 
 impl Pool {
@@ -131,6 +133,7 @@ impl Pool {
             variables: Map::new(),
             record: None,
             published: None,
+            wish: None,
         };
         pool.set(
             "image_id",

@@ -12,7 +12,7 @@ use remuda_plan::{
     azure::observed,
     driver::{Driver, Handle, Observed, PoolContext},
     error::{CloudFailure, Refusal},
-    machines::group::Machines,
+    machines::group::{GroupMember, Machines},
     pool::{
         action::{Action, Outlook, Plan, PlanStop, Step},
         outputs::Outputs,
@@ -187,6 +187,24 @@ impl World {
         self.recorded(pool, Goal::Inputs).await
     }
 
+    /// One pass of what the Machines ask for alone, as a refresh makes it.
+    pub async fn tend_pass(&self, pool: &mut Pool) -> Pass {
+        self.recorded(pool, Goal::Machines).await
+    }
+
+    /// The members that Machines see.
+    pub async fn members(&self, pool: &Pool) -> Vec<GroupMember> {
+        let ownership = pool.ownership();
+        let context = self.context(pool, &ownership);
+        let handle = handle_of(pool, &context);
+        let session = self.session().await;
+        let observed = session
+            .observe(&handle, Depth::Members, Freshness::Fresh)
+            .await
+            .unwrap();
+        Driver::Azure.members(&handle, &observed, &context).unwrap()
+    }
+
     /// One pass towards nothing.
     pub async fn teardown_pass(&self, pool: &mut Pool) -> Pass {
         self.recorded(pool, Goal::Nothing).await
@@ -344,7 +362,17 @@ impl World {
                 let observed = session
                     .observe(&handle, Depth::Full, Freshness::Fresh)
                     .await;
-                let plan = Driver::diff(&desired, &observed.unwrap(), context);
+                let observed = observed.unwrap();
+                let plan = Driver::diff(&desired, &observed, context)
+                    .and_then(|plan| Driver::Azure.tend_after(plan, &handle, &observed, context));
+                (handle, plan)
+            }
+            Goal::Machines => {
+                let handle = Driver::Azure.handle_from_record(context)?;
+                let observed = session
+                    .observe(&handle, Depth::Members, Freshness::Fresh)
+                    .await;
+                let plan = Driver::Azure.tend(&handle, &observed.unwrap(), context);
                 (handle, plan)
             }
             Goal::Nothing => {
@@ -428,10 +456,10 @@ impl World {
             ownership,
             installation: INSTALLATION,
             record: pool.record.as_ref(),
-            machines: if self.machines_off {
-                Machines::Off
-            } else {
-                Machines::On
+            machines: match (self.machines_off, &pool.wish) {
+                (true, _) => Machines::Off,
+                (false, None) => Machines::On,
+                (false, Some(wish)) => Machines::Asking(wish),
             },
             now_epoch_seconds: self.now(),
         }
@@ -441,6 +469,7 @@ impl World {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Inputs,
+    Machines,
     Nothing,
 }
 
