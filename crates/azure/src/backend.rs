@@ -100,6 +100,15 @@ impl Endpoints {
         }
     }
 
+    /// The public cloud, with the login host that the environment names (`AZURE_AUTHORITY_HOST`).
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let host = variable("AZURE_AUTHORITY_HOST").filter(|host| !host.trim().is_empty());
+        match host {
+            Some(host) => Self::default().with_authority(host.trim()),
+            None => Self::default(),
+        }
+    }
+
     /// The same with another login host.
     #[must_use]
     pub fn with_authority(self, host: &str) -> Self {

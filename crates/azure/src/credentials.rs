@@ -35,6 +35,31 @@ pub enum Ambient {
     },
 }
 
+impl Ambient {
+    /// The identity that the environment names, in the order of the Azure document 12.1: a
+    /// projected token, then a managed identity by its client id. `variable` reads one variable.
+    /// `None`: it names none, and nothing is guessed from where the process runs.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let text = |name: &str| {
+            let value = variable(name)?;
+            let value = value.trim();
+            (!value.is_empty()).then(|| value.to_owned())
+        };
+        let client_id = text("AZURE_CLIENT_ID")?;
+        Some(
+            match (text("AZURE_FEDERATED_TOKEN_FILE"), text("AZURE_TENANT_ID")) {
+                (Some(file), tenant_id) => Self::Federation {
+                    // A missing tenant is told by whoever uses the identity.
+                    tenant_id: tenant_id.unwrap_or_default(),
+                    client_id,
+                    token_file: PathBuf::from(file),
+                },
+                (None, _) => Self::ManagedIdentity { client_id },
+            },
+        )
+    }
+}
+
 /// Whom a token is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Principal {
@@ -268,6 +293,44 @@ mod tests {
             let why = refusal(&[TENANT, CLIENT, ("ARM_CLIENT_CERTIFICATE_PATH", path)]);
             assert!(why.contains("ARM_CLIENT_CERTIFICATE_PATH"), "{why}");
         }
+    }
+
+    #[test]
+    fn the_environment_names_the_managers_own_identity_or_none() {
+        let from = |pairs: &[(&str, &str)]| {
+            Ambient::from_environment(|name| {
+                let found = pairs.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(from(&[]), None);
+        assert_eq!(
+            from(&[("AZURE_FEDERATED_TOKEN_FILE", "/var/run/token")]),
+            None
+        );
+        let managed = [("AZURE_CLIENT_ID", " 7a4b ")];
+        assert_eq!(
+            from(&managed),
+            Some(Ambient::ManagedIdentity {
+                client_id: "7a4b".to_owned()
+            })
+        );
+        let federated = [
+            ("AZURE_CLIENT_ID", "7a4b"),
+            ("AZURE_TENANT_ID", TENANT.1),
+            ("AZURE_FEDERATED_TOKEN_FILE", "/var/run/token"),
+        ];
+        assert_eq!(
+            from(&federated),
+            Some(Ambient::Federation {
+                tenant_id: TENANT.1.to_owned(),
+                client_id: "7a4b".to_owned(),
+                token_file: PathBuf::from("/var/run/token"),
+            })
+        );
+        let without_tenant = from(&[federated[0], federated[2]]).expect("federation is meant");
+        let why = read(&CredentialSource::Ambient, Some(&without_tenant)).expect_err("unusable");
+        assert!(why.message.contains("tenant"), "{}", why.message);
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn instances_of_the_examples_are_read() {
         let items = example.pointer("/responses/200/body/value").cloned();
         let instances: Vec<Instance> =
             serde_json::from_value(items.expect("a list")).expect("instances");
-        let member = instances[0].member(&place(), set, None);
+        let member = instances[0].seen(&place(), set, None).member;
         // Neither example tells a power state.
         assert_eq!(member.state, MemberState::Pending);
         assert_eq!(member.reason.as_deref(), Some("PowerState/unknown"));

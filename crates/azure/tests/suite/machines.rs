@@ -71,6 +71,7 @@ async fn pass(world: &World, pool: &mut Pool) -> Pass {
 
 /// Passes until nothing is left to do.
 async fn settle(world: &World, pool: &mut Pool) {
+    let mut at_rest = 0;
     for _ in 0..200 {
         let pass = pass(world, pool).await;
         let members = world.members(pool).await;
@@ -78,7 +79,9 @@ async fn settle(world: &World, pool: &mut Pool) {
             .iter()
             .all(|it| it.leaving.is_none() && !it.outdated && it.member.reason.is_none());
         let count = i64::try_from(members.len()).unwrap();
-        if pass.is_settled() && is_at_rest && count == pool.inputs.replicas {
+        let is_settled = pass.is_settled() && is_at_rest && count == pool.inputs.replicas;
+        at_rest = if is_settled { at_rest + 1 } else { 0 };
+        if at_rest == 2 {
             return;
         }
     }
@@ -288,6 +291,33 @@ async fn a_roll_ends_the_old_instances_one_by_one() {
     let last = pass(&world, &mut pool).await;
     assert!(last.calls.iter().all(|call| !call.is_write()));
     assert_eq!(last.outlook, Some(Outlook::Settled));
+}
+
+/// Proves: AZURE-111.
+#[tokio::test(start_paused = true)]
+async fn both_generations_are_published_while_they_hold_instances() {
+    let (world, mut pool) = settled().await;
+    pool.version("v1.34.2");
+    let mut seen_both = 0;
+    for _ in 0..40 {
+        pass(&world, &mut pool).await;
+        world.refresh(&mut pool).await.unwrap();
+        let outputs = pool.outputs();
+        let mut all: Vec<String> = world
+            .sim
+            .world()
+            .scale_sets()
+            .iter()
+            .flat_map(|set| &set.instances)
+            .map(|instance| format!("azure://{}", instance.id))
+            .collect();
+        all.sort();
+        assert_eq!(outputs.provider_id_list, all);
+        assert_eq!(outputs.replicas, Some(3), "a surge is nobody's wish");
+        let holds = |set: &str| all.iter().any(|id| id.contains(set));
+        seen_both += usize::from(holds(SET) && holds(NEXT_SET));
+    }
+    assert!(seen_both > 2, "{seen_both}");
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,7 @@
 mod cloud;
 mod demo;
 
+mod agent;
 mod bootstrap;
 mod capacity;
 mod errors;

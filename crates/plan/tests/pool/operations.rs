@@ -94,6 +94,36 @@ fn it_is_tried_again_after_the_interval_of_its_class() {
     }
 }
 
+/// A quota or a combination that cannot be had waits for a person, and not for the clock (Azure
+/// document 10.3); what other inputs cannot help keeps its wait.
+#[test]
+fn other_inputs_are_tried_at_once_where_the_inputs_were_at_fault() {
+    let rows = [
+        (FailureClass::Quota, true),
+        (FailureClass::Constraint, true),
+        (FailureClass::Rejected, true),
+        (FailureClass::Locked, false),
+        (FailureClass::Capacity, false),
+        (FailureClass::Contended, false),
+    ];
+    for (class, at_once) in rows {
+        let mut lab = rotated();
+        apply_ending_with(&mut lab, failed(class, "Code"));
+        lab.wait(1);
+        assert!(
+            !matches!(lab.gate().next, Next::Go(goal) if goal.operation == Operation::Apply),
+            "{class:?}: the same inputs wait"
+        );
+        lab.edit(|world| world.bootstrap(b"#cloud-config\n# rotated again\n"));
+        let goes = match lab.gate().next {
+            Next::Prepare(operation) => operation == Operation::Apply,
+            Next::Go(goal) => goal.operation == Operation::Apply,
+            _ => false,
+        };
+        assert_eq!(goes, at_once, "{class:?}");
+    }
+}
+
 #[test]
 fn what_still_runs_keeps_the_apply_going() {
     let mut lab = rotated();

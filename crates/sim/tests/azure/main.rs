@@ -10,6 +10,7 @@
 mod capacity;
 mod client;
 mod control;
+mod events;
 mod examples;
 mod lifecycle;
 mod login;

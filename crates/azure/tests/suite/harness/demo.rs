@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use remuda_plan::machines::group::GroupWish;
 use remuda_plan::pool::{
     inputs::{Autoscaling, Inputs, NamespacedName, ObjectRef, UserVariables},
     outputs::Outputs,
