@@ -6,8 +6,8 @@
     reason = "a test reports by panicking"
 )]
 
-use remuda_controllers::kinds::Kind;
-use remuda_testkit::{AZURE_POOL, Demo, Tripwire, World, condition};
+use remuda_controllers::{kinds::Kind, objects::Objects};
+use remuda_testkit::{AZURE_POOL, Demo, NAMESPACE, Tripwire, World, condition, holds};
 
 fn without_machines() -> Demo {
     Demo::azure().edit("MachinePool", AZURE_POOL, |pool| {
@@ -82,4 +82,54 @@ async fn a_crash_right_after_an_accepted_call_makes_no_second_set() {
         assert_eq!(created, 1, "killed after write {at}");
         assert_eq!(set(&world).unwrap().instances.len(), 3);
     }
+}
+
+/// Somebody deletes an instance in the cloud: its guest is told, the agent tells the management side,
+/// the Machine is drained, and only then the agent lets Azure go on.
+#[tokio::test(start_paused = true)]
+async fn an_announced_termination_waits_for_the_drain_and_no_longer() {
+    let world = World::new().await;
+    world.apply(&Demo::azure()).await;
+    world.start();
+    world.says(AZURE_POOL, "Ready", "True", "Ready").await;
+    world.is_running(AZURE_POOL, 3).await;
+    let _agents = world.run_agents();
+    let set = set(&world).unwrap();
+    let node = set.instances[0].computer_name.to_lowercase();
+    let began = world.now();
+    assert!(world.azure.world().operate(&set.name, 0, "delete"));
+    world
+        .eventually("the instance is gone and replaced", || async {
+            let now = world.azure.world().scale_set(&set.name).unwrap();
+            let ids: Vec<String> = now.instances.into_iter().map(|it| it.instance_id).collect();
+            holds(ids == ["1", "2", "3"], || format!("{ids:?}"))
+        })
+        .await;
+    let journal = world.azure.journal();
+    let answers: Vec<_> = journal
+        .named("imds", "ScheduledEvents")
+        .into_iter()
+        .filter(|call| call.write)
+        .collect();
+    assert_eq!(answers.len(), 1, "one acknowledgement");
+    let spent = world.now().duration_since(began);
+    assert!(
+        spent < jiff::SignedDuration::from_mins(4),
+        "Azure alone would have waited five minutes: {spent}"
+    );
+    world.is_running(AZURE_POOL, 3).await;
+    let gone = world
+        .workload_of(NAMESPACE, "demo-azure")
+        .get(Kind::Node, "", &node)
+        .await
+        .unwrap();
+    assert!(gone.is_none(), "its Node is gone: {gone:?}");
+    let told = world
+        .objects
+        .list(Kind::Event, NAMESPACE, "")
+        .await
+        .unwrap()
+        .into_iter()
+        .any(|event| event["reason"] == "InstanceTerminating");
+    assert!(told, "people are told why the Machine went");
 }

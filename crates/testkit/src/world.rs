@@ -314,6 +314,32 @@ impl World {
         Client::new(self.workload_server.instance(&name).router(), "default")
     }
 
+    /// Every instance of the simulated Azure that exists now gets its node agent.
+    pub fn run_agents(&self) -> Vec<AbortOnDropHandle<()>> {
+        let workload = self
+            .workload_server
+            .instance(&format!("{NAMESPACE}/demo-azure"));
+        let sets = self.azure.world().scale_sets();
+        let instances = sets.into_iter().flat_map(|set| set.instances);
+        instances
+            .map(|instance| {
+                let service =
+                    remuda_azure::InProcess::new(self.azure.metadata_router(&instance.id));
+                let nodes = kube::Api::all(Client::new(workload.router(), "default"));
+                let task = tokio::spawn(async move {
+                    let agent = remuda_controllers::agent::Agent {
+                        guest: &remuda_azure::Guest::in_process(service),
+                        nodes,
+                        node: &instance.computer_name.to_lowercase(),
+                    };
+                    let never = CancellationToken::new();
+                    agent.run(Duration::from_secs(1), &never).await;
+                });
+                AbortOnDropHandle::new(task)
+            })
+            .collect()
+    }
+
     /// Instances that boot from now on never become Nodes.
     pub fn stop_nodes(&self) {
         for nodes in [&self.nodes, &self.azure_nodes] {

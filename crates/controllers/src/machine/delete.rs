@@ -2,8 +2,9 @@
 //! steps are carried out, one after the other, as far as one pass gets.
 
 use jiff::Timestamp;
-use remuda_api::keys::{finalizer, label};
+use remuda_api::keys::{annotation, finalizer, label};
 use remuda_plan::machines::{
+    agent,
     condition::MachineReason,
     conditions::NodeState,
     deletion::{self, DeletionFacts, Dependent as State, Ended, Standing, Starts, Step, Timeouts},
@@ -120,6 +121,7 @@ impl<'a> Walk<'a> {
             Step::Volumes => self.volumes().await,
             Step::DeleteInfrastructure | Step::AwaitInfrastructure => {
                 let deletes = *step == Step::DeleteInfrastructure;
+                self.tell_agent().await;
                 Some(self.dependent(Some(&self.gathered.infra), deletes).await)
             }
             Step::DeleteBootstrap | Step::AwaitBootstrap => {
@@ -199,6 +201,23 @@ impl<'a> Walk<'a> {
         let message = format!("Waiting for volumes to be detached since {since}\n* {why}");
         self.warn_once("FailedWaitForVolumeDetach", &message);
         message
+    }
+
+    /// Tells the node agent that nothing keeps the instance any longer. What fails is tried again by
+    /// the next pass, and holds nothing up: the agent's cloud does not wait for ever.
+    async fn tell_agent(&self) {
+        let Ok(Some((workload, node))) = self.reached() else {
+            return;
+        };
+        let waits = node.annotations.contains_key(annotation::NODE_TERMINATING);
+        if !waits || agent::is_drained(&node.annotations) {
+            return;
+        }
+        let at = self.facts.now.to_string();
+        let patch = json!({ "metadata": { "annotations": { (annotation::NODE_DRAINED): at } } });
+        if let Err(error) = workload.patch_node(&node.name, &patch).await {
+            tracing::warn!(node = %node.name, %error, "the node agent was not told of the drain");
+        }
     }
 
     /// Deletes a dependent, or waits for it.

@@ -29,9 +29,14 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use remuda_api::keys::{annotation, label};
 use remuda_plan::{
-    machines::conditions::{Conditions, NodeState},
+    machines::{
+        agent,
+        conditions::{Conditions, NodeState},
+        group::Leaving,
+    },
     status::publication::Requeue,
 };
 
@@ -115,6 +120,10 @@ pub(crate) async fn reconcile(
         // The deletion wakes the Machine again.
         return Ok(Requeue::OnChange);
     }
+    if !deleting && let Some((because, until)) = gathered.is_held(&node) {
+        publish::held(&gathered, &because, until, ctx).await?;
+        return Ok(Requeue::OnChange);
+    }
     let outcome = if deleting {
         Some(delete::advance(&gathered, &node, work, ctx).await)
     } else {
@@ -193,6 +202,18 @@ impl Gathered {
             Look::Unknown(_) => false,
         };
         pooled && lost
+    }
+
+    /// The node agent says that the cloud is about to end a pool Machine's instance: why, and when.
+    fn is_held(&self, node: &NodeState) -> Option<(String, Option<Timestamp>)> {
+        let pooled = self.machine.metadata.labels.contains_key(label::POOL_NAME);
+        let NodeState::Seen(node) = node else {
+            return None;
+        };
+        match agent::leaving(&node.annotations).filter(|_| pooled)? {
+            Leaving::Held { because, until } => Some((because, until)),
+            Leaving::Ending => None,
+        }
     }
 
     /// The Machine as a write left it.

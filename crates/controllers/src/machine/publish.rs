@@ -89,8 +89,37 @@ impl Gathered {
 /// # Errors
 /// The delete failed.
 pub(super) async fn lost(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
-    let metadata = &gathered.machine.metadata;
     let reference = &gathered.machine.spec.infrastructure_ref;
+    let note = format!(
+        "{} {} is being deleted or gone: the Machine follows it",
+        reference.kind, reference.name
+    );
+    goes(gathered, "InfrastructureDeleted", &note, ctx).await
+}
+
+/// Deletes the Machine whose instance the cloud is about to end, so that the drain uses the time
+/// that is left.
+///
+/// # Errors
+/// The delete failed.
+pub(super) async fn held(
+    gathered: &Gathered,
+    because: &str,
+    until: Option<Timestamp>,
+    ctx: &Context,
+) -> Result<(), ApiError> {
+    let until = until.map_or_else(String::new, |until| format!(", not before {until}"));
+    let note = format!("the cloud ends the instance ({because}{until}): the Machine is drained");
+    goes(gathered, "InstanceTerminating", &note, ctx).await
+}
+
+async fn goes(
+    gathered: &Gathered,
+    reason: &'static str,
+    note: &str,
+    ctx: &Context,
+) -> Result<(), ApiError> {
+    let metadata = &gathered.machine.metadata;
     let regarding = Regarding {
         kind: Kind::Machine,
         namespace: &metadata.namespace,
@@ -105,14 +134,10 @@ pub(super) async fn lost(gathered: &Gathered, ctx: &Context) -> Result<(), ApiEr
     ctx.objects
         .delete(&kind, namespace, &metadata.name, uid)
         .await?;
-    let note = format!(
-        "{} {} is being deleted or gone: the Machine follows it",
-        reference.kind, reference.name
-    );
     let note = Note {
         severity: "Warning",
-        reason: "InfrastructureDeleted",
-        note: &note,
+        reason,
+        note,
     };
     ctx.events.write(regarding, note).await;
     Ok(())

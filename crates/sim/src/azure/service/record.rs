@@ -9,7 +9,7 @@ use super::route::{Action, Target, query};
 use crate::{
     Faults, Journal,
     azure::{
-        login,
+        login, metadata,
         protocol::{Answer, ArmError},
     },
     faults::{CallFacts, Verdict},
@@ -40,13 +40,15 @@ impl Facts {
     pub(super) fn of(received: &Received, routed: Option<&(Action, Target)>) -> Self {
         let mut params: BTreeMap<String, String> = query(received.uri.query().unwrap_or_default());
         let Some((action, target)) = routed else {
-            let (service, action) = login::action(received.uri.path());
+            let path = received.uri.path();
+            let (service, action) = login::action(path);
+            let answers_event = received.method == http::Method::POST && metadata::serves(path);
             return Self {
                 service,
                 action,
                 caller: String::new(),
                 subscription: String::new(),
-                write: false,
+                write: answers_event,
                 params,
             };
         };
