@@ -1,8 +1,12 @@
 //! What can be typed. Nothing is decided here; see `commands`.
 
+mod machine;
+
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use machine::{MachineCommand, MachineDeleteArgs, MachineEventsArgs};
 
 /// Runs the worker machines of Kubernetes clusters on AWS and Azure.
 #[derive(Debug, Parser)]
@@ -47,6 +51,13 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda get pools -A\n  remuda get machines demo-pool-0 -n team-a -o wide\n  remuda get nodes -n team-a -o json"
     )]
     Get(GetArgs),
+    /// Delete one machine of a pool, or see what happened to it.
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:\n  remuda get machines -n team-a                             their names\n  remuda machine delete demo-pool-0-1a2b3c4d5e -n team-a --dry-run\n  remuda machine events demo-pool-0-1a2b3c4d5e -n team-a"
+    )]
+    Machine(MachineCommand),
     /// Print the CustomResourceDefinitions that Remuda serves.
     #[command(
         after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json"

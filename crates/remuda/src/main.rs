@@ -11,6 +11,7 @@ mod cli;
 mod commands;
 mod config;
 mod manager;
+mod machine;
 mod output;
 mod plan_text;
 mod preview_view;

@@ -5,6 +5,7 @@ mod backup;
 mod completions;
 mod crds;
 mod get;
+mod machine;
 mod manager;
 mod plan;
 mod restore;
@@ -25,6 +26,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Manager(args) => manager::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Get(args) => get::run(args).await,
+        Command::Machine(command) => machine::run(command).await,
         Command::Crds(args) => crds::run(&args),
         Command::Sim(args) => sim::run(args).await,
         Command::Backup(args) => backup::run(args).await,

@@ -5,7 +5,7 @@ mod gather;
 
 use serde::Serialize;
 
-pub(crate) use draw::{Drawing, draw};
+pub(crate) use draw::{Drawing, age, draw};
 pub(crate) use gather::gather;
 
 /// One machine pool with everything below it.
