@@ -61,7 +61,12 @@ fn names(pools: &[PoolView], what: Noun) -> String {
             .iter()
             .map(|pool| format!("machinepool/{}", pool.name))
             .collect(),
-        Noun::Machines => machines().map(|machine| machine.id.clone()).collect(),
+        Noun::Machines => machines()
+            .map(|machine| match &machine.machine {
+                Some(object) => format!("machine/{}", object.name),
+                None => machine.id.clone(),
+            })
+            .collect(),
         Noun::Nodes => machines()
             .filter_map(|machine| machine.node.as_ref())
             .map(|node| format!("node/{}", node.name))

@@ -52,14 +52,14 @@ pub(crate) fn draw(pools: &[PoolView], drawing: Drawing) -> String {
 fn header(drawing: Drawing) -> Vec<&'static str> {
     let mut columns = match drawing.what {
         Noun::Pools => vec!["POOL", "CLOUD", "WANTED", "HAVE", "READY", "HEALTH", "AGE"],
-        Noun::Machines => vec!["MACHINE", "ZONE", "STATE", "NODE", "STATUS", "AGE"],
+        Noun::Machines => vec!["MACHINE", "ZONE", "PHASE", "STATE", "NODE", "STATUS", "AGE"],
         Noun::Nodes => vec!["NODE", "STATUS", "VERSION", "ZONE", "AGE"],
     };
     if drawing.wide {
-        columns.extend(match drawing.what {
-            Noun::Pools => ["CLUSTER", "VERSION", "MESSAGE"],
-            Noun::Machines => ["ADDRESS", "VERSION", "PROVIDER-ID"],
-            Noun::Nodes => ["MACHINE", "ADDRESS", "PROVIDER-ID"],
+        columns.extend_from_slice(match drawing.what {
+            Noun::Pools => &["CLUSTER", "VERSION", "MESSAGE"],
+            Noun::Machines => &["UP-TO-DATE", "ADDRESS", "VERSION", "PROVIDER-ID"],
+            Noun::Nodes => &["MACHINE", "ADDRESS", "PROVIDER-ID"],
         });
     }
     columns
@@ -67,7 +67,10 @@ fn header(drawing: Drawing) -> Vec<&'static str> {
 
 fn pool_row(pool: &PoolView, drawing: Drawing) -> Vec<Cell> {
     let name = format!("{}/{}", pool.namespace, pool.name);
-    if drawing.what != Noun::Pools {
+    if drawing.what == Noun::Machines {
+        return vec![Cell::new(name), Cell::new(spread(pool))];
+    }
+    if drawing.what == Noun::Nodes {
         return vec![Cell::new(name)];
     }
     let wanted = pool
@@ -94,7 +97,7 @@ fn pool_row(pool: &PoolView, drawing: Drawing) -> Vec<Cell> {
 
 /// Below a pool: its zones, each with its machines drawn as dots (ready) and circles (not yet).
 fn zone_rows(pool: &PoolView, table: &mut Table) {
-    let zones = pool.zones();
+    let zones = &pool.zones;
     for (index, (zone, count)) in zones.iter().enumerate() {
         let here = pool
             .machines
@@ -106,6 +109,16 @@ fn zone_rows(pool: &PoolView, table: &mut Table) {
         let branch = branch(index, zones.len());
         let count = count.to_string();
         table.add_row([&format!("{branch} {zone}"), "", "", &count, "", &dots]);
+    }
+}
+
+/// How a pool's machines spread over zones: `3 in 2 zones (2+1)`.
+fn spread(pool: &PoolView) -> String {
+    let counts: Vec<String> = pool.zones.values().map(ToString::to_string).collect();
+    let zones = if counts.len() == 1 { "zone" } else { "zones" };
+    match counts.len() {
+        0 => "none".to_owned(),
+        count => format!("{} in {count} {zones} ({})", pool.have, counts.join("+")),
     }
 }
 
@@ -129,19 +142,28 @@ fn machine_rows(pool: &PoolView, drawing: Drawing, table: &mut Table) {
 fn machine_row(branch: &str, machine: &MachineView, drawing: Drawing) -> Vec<Cell> {
     let node = machine.node.as_ref();
     let state = machine.state.clone().unwrap_or_default();
+    let object = machine.machine.as_ref();
+    let phase = object.map(|object| object.status()).unwrap_or_default();
+    let seconds = object
+        .map(|object| object.age_seconds)
+        .or(node.map(|node| node.age_seconds));
+    let name = object.map_or(&machine.id, |object| &object.name);
     let mut row = vec![
-        Cell::new(format!("{branch} {}", machine.id)),
+        Cell::new(format!("{branch} {name}")),
         optional(machine.zone.as_ref()),
+        coloured(&phase, phase == "Running"),
         coloured(&state, state == "running"),
         Cell::new(node.map_or("-", |node| &node.name)),
         node.map_or_else(
             || Cell::new(""),
             |node| coloured(&node.status(), node.ready),
         ),
-        Cell::new(node.map_or_else(String::new, |node| age(node.age_seconds))),
+        Cell::new(seconds.map_or_else(String::new, age)),
     ];
     if drawing.wide {
+        let up_to_date = object.and_then(|object| object.up_to_date);
         row.extend([
+            Cell::new(up_to_date.map_or_else(String::new, |yes| yes.to_string())),
             optional(machine.address.as_ref()),
             optional(node.map(|node| &node.version)),
             Cell::new(&machine.provider_id),
@@ -207,10 +229,20 @@ pub(crate) fn age(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::NodeView, *};
+    use super::{
+        super::{NodeView, ObjectView},
+        *,
+    };
 
     fn machine(id: &str, zone: &str, ready: bool) -> MachineView {
         MachineView {
+            machine: ready.then(|| ObjectView {
+                name: format!("demo-pool-0-{id}"),
+                phase: Some("Running".into()),
+                deleting: (id == "i-0ccc").then(|| "DrainingNode".into()),
+                up_to_date: Some(true),
+                age_seconds: 50,
+            }),
             id: id.into(),
             provider_id: format!("aws:///{zone}/{id}"),
             zone: Some(zone.into()),
@@ -240,6 +272,7 @@ mod tests {
             health: "InstanceUnhealthy".into(),
             message: None,
             age_seconds: 75,
+            zones: [("us-east-1a".into(), 2), ("us-east-1b".into(), 1)].into(),
             machines: vec![
                 machine("i-0aaa", "us-east-1a", true),
                 machine("i-0bbb", "us-east-1a", false),

@@ -10,14 +10,14 @@ use k8s_openapi::{
 };
 use kube::{Api, Client, Resource, ResourceExt, api::ListParams, core::NamespaceResourceScope};
 use remuda_api::{
-    capi::{MachineAddressType, MachinePool},
+    capi::{Machine, MachineAddressType, MachinePool},
     captf::{Instance, TerraformMachinePool},
 };
 use remuda_controllers::workload::{ClusterKey, KubeconfigClusters, WorkloadClusters};
-use remuda_plan::driver::Driver;
+use remuda_plan::{driver::Driver, machines::names::instance_key};
 use serde::de::DeserializeOwned;
 
-use super::{MachineView, NodeView, PoolView};
+use super::{MachineView, NodeView, ObjectView, PoolView, zones};
 
 /// Objects asked for in one page.
 const PAGE: u32 = 500;
@@ -44,6 +44,7 @@ pub(crate) async fn gather(
             )
         })
         .collect();
+    let objects = machine_objects(client, namespace).await?;
     let nodes = nodes(client, &pools).await;
     let now = Timestamp::now();
     let mut views: Vec<PoolView> = pools
@@ -51,8 +52,13 @@ pub(crate) async fn gather(
         .map(|pool| {
             let namespace = pool.namespace().unwrap_or_default();
             let reference = &pool.spec.template.spec.infrastructure_ref;
-            let infra = infra.get(&(namespace, reference.name.clone()));
-            view(pool, infra, nodes.get(&cluster_key(pool)), now)
+            let infra = infra.get(&(namespace.clone(), reference.name.clone()));
+            let mut view = view(pool, infra, nodes.get(&cluster_key(pool)), now);
+            for machine in &mut view.machines {
+                let key = (namespace.clone(), instance_key(&machine.provider_id));
+                machine.machine = objects.get(&key).map(|object| object_view(object, now));
+            }
+            view
         })
         .collect();
     views.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
@@ -79,6 +85,48 @@ where
             Some(token) => page = page.continue_token(&token),
             None => return Ok(items),
         }
+    }
+}
+
+/// Machines by namespace and instance; none where the API does not know the kind.
+async fn machine_objects(
+    client: &Client,
+    namespace: Option<&str>,
+) -> Result<HashMap<(String, String), Machine>> {
+    let machines: Vec<Machine> = match list(client, namespace).await {
+        Err(error) if is_unserved(&error) => Vec::new(),
+        machines => machines.context("listing Machines")?,
+    };
+    let by_instance = machines.into_iter().filter_map(|machine| {
+        let instance = instance_key(machine.spec.provider_id.as_deref()?);
+        Some(((machine.namespace().unwrap_or_default(), instance), machine))
+    });
+    Ok(by_instance.collect())
+}
+
+fn is_unserved(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<kube::Error>();
+    matches!(error, Some(kube::Error::Api(status)) if status.code == 404)
+}
+
+fn object_view(machine: &Machine, now: Timestamp) -> ObjectView {
+    let status = machine.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let condition = |kind: &str| conditions?.iter().find(|condition| condition.type_ == kind);
+    let is_deleting = machine.metadata.deletion_timestamp.is_some();
+    let why = condition("Deleting").map(|condition| condition.reason.clone());
+    ObjectView {
+        name: machine.name_any(),
+        phase: status
+            .and_then(|status| status.phase)
+            .map(|phase| format!("{phase:?}")),
+        deleting: is_deleting.then(|| why.unwrap_or_else(|| "asked for".to_owned())),
+        up_to_date: condition("UpToDate").and_then(|condition| match condition.status.as_str() {
+            "True" => Some(true),
+            "False" => Some(false),
+            _ => None,
+        }),
+        age_seconds: age(machine.meta().creation_timestamp.as_ref(), now),
     }
 }
 
@@ -163,6 +211,7 @@ fn view(
         health,
         message,
         age_seconds: age(pool.meta().creation_timestamp.as_ref(), now),
+        zones: zones(&machines),
         machines,
     }
 }
@@ -175,6 +224,7 @@ fn machine(
 ) -> MachineView {
     let addresses = instance.and_then(|instance| instance.addresses.as_ref());
     MachineView {
+        machine: None,
         id: instance
             .and_then(|instance| instance.instance_id.clone())
             .unwrap_or_else(|| id.rsplit('/').next().unwrap_or(id).to_owned()),

@@ -3,6 +3,8 @@
 mod draw;
 mod gather;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 pub(crate) use draw::{Drawing, age, draw};
@@ -36,6 +38,8 @@ pub(crate) struct PoolView {
     pub(crate) message: Option<String>,
     /// Seconds since creation.
     pub(crate) age_seconds: i64,
+    /// How many machines each zone holds.
+    pub(crate) zones: BTreeMap<String, usize>,
     /// Machines, sorted by zone and name.
     pub(crate) machines: Vec<MachineView>,
 }
@@ -44,6 +48,8 @@ pub(crate) struct PoolView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MachineView {
+    /// The Machine object that stands for it; `None` with pool Machines off.
+    pub(crate) machine: Option<ObjectView>,
     /// Cloud id, or the provider ID where the pool gives none.
     pub(crate) id: String,
     /// Provider ID.
@@ -56,6 +62,22 @@ pub(crate) struct MachineView {
     pub(crate) address: Option<String>,
     /// Its Node; `None` when it has none (yet), or when the workload cluster cannot be asked.
     pub(crate) node: Option<NodeView>,
+}
+
+/// A Machine object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ObjectView {
+    /// Name.
+    pub(crate) name: String,
+    /// Phase.
+    pub(crate) phase: Option<String>,
+    /// What its deletion waits for, in one word; `None` while nobody deletes it.
+    pub(crate) deleting: Option<String>,
+    /// Whether it is as a new one would be; `None` while nobody knows.
+    pub(crate) up_to_date: Option<bool>,
+    /// Seconds since creation.
+    pub(crate) age_seconds: i64,
 }
 
 /// One Node of a workload cluster.
@@ -74,15 +96,24 @@ pub(crate) struct NodeView {
     pub(crate) age_seconds: i64,
 }
 
-impl PoolView {
-    /// Zones that hold members, sorted, with their counts.
-    pub(crate) fn zones(&self) -> Vec<(String, usize)> {
-        let mut zones = std::collections::BTreeMap::new();
-        for machine in &self.machines {
-            let zone = machine.zone.clone().unwrap_or_else(|| "unknown".to_owned());
-            *zones.entry(zone).or_insert(0) += 1;
+/// Zones that hold machines, with their counts.
+fn zones(machines: &[MachineView]) -> BTreeMap<String, usize> {
+    let mut zones = BTreeMap::new();
+    for machine in machines {
+        let zone = machine.zone.clone().unwrap_or_else(|| "unknown".to_owned());
+        *zones.entry(zone).or_insert(0) += 1;
+    }
+    zones
+}
+
+impl ObjectView {
+    /// The phase; of one that goes, also what it waits for.
+    pub(crate) fn status(&self) -> String {
+        let phase = self.phase.as_deref().unwrap_or("Unknown");
+        match &self.deleting {
+            Some(why) => format!("{phase}: {why}"),
+            None => phase.to_owned(),
         }
-        zones.into_iter().collect()
     }
 }
 

@@ -9,6 +9,7 @@
 mod admission;
 mod azure;
 mod backup;
+mod book;
 mod browser;
 mod dashboard;
 mod data_dir;
