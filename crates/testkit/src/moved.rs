@@ -19,13 +19,15 @@ use crate::{
 };
 
 /// What `clusterctl move` takes along, owners first.
-const MOVED: [Kind; 7] = [
+const MOVED: [Kind; 9] = [
     Kind::Namespace,
     Kind::TerraformClusterIdentity,
     Kind::Cluster,
     Kind::TerraformCluster,
     Kind::MachinePool,
     Kind::TerraformMachinePool,
+    Kind::Machine,
+    Kind::TerraformMachinePoolMachine,
     Kind::Secret,
 ];
 

@@ -1,0 +1,15 @@
+//! Machines of a pool from the pool's side, on a simulated AWS: members become objects, deleted
+//! Machines end exactly their instances, pools scale, roll, move and go.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test reports by panicking"
+)]
+
+mod ranch;
+
+mod moving;
+mod removal;
+mod rolling;
+mod surfacing;
