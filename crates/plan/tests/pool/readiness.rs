@@ -143,6 +143,25 @@ fn a_moved_pool_is_provisioned_from_its_record() {
     );
 }
 
+/// Proves: CAPI-13.
+#[test]
+fn ready_and_provisioned_become_true_in_one_write() {
+    let mut lab = Lab::new(world());
+    let mut written = 0;
+    for _ in 0..40 {
+        let publication = lab.pass();
+        lab.cloud.tick();
+        lab.now += jiff::SignedDuration::from_secs(30);
+        let Some(status) = publication.status else {
+            continue;
+        };
+        let provisioned = status.initialization.map(|it| it.provisioned);
+        assert_eq!(status.ready, provisioned, "{status:#?}");
+        written += usize::from(provisioned == Some(true));
+    }
+    assert!(written > 0, "the pool was provisioned");
+}
+
 /// Proves: CAPTF-28.
 #[test]
 fn no_machine_kind_is_published_while_there_are_no_pool_machines() {
