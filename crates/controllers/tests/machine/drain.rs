@@ -114,7 +114,7 @@ async fn without_a_timeout_a_budget_holds_for_as_long_as_it_does_not_allow() {
     stage.budget("web").await;
     stage.delete("one").await;
     stage.stands_at("one", "DrainingNode").await;
-    stage.pass(24 * 3600).await;
+    stage.pass(20 * 60).await;
     assert!(stage.has_pod("web").await && !stage.infra_is_going("one").await);
     let told = message(&stage.live("one").await, "Ready");
     assert!(
@@ -211,7 +211,7 @@ async fn a_batch_pod_is_left_to_complete() {
         .await;
     stage.delete("one").await;
     stage.stands_at("one", "DrainingNode").await;
-    stage.pass(3600).await;
+    stage.pass(600).await;
     assert!(stage.has_pod("batch").await);
     assert!(says(
         &stage.live("one").await,
@@ -257,7 +257,7 @@ async fn volumes_of_evicted_pods_are_waited_for_and_those_of_daemons_are_not() {
         told.contains("default/data") && !told.contains("kept"),
         "{told}"
     );
-    stage.pass(3600).await;
+    stage.pass(600).await;
     assert!(!stage.infra_is_going("one").await);
     let attachments = resource("storage.k8s.io", "VolumeAttachment", "volumeattachments");
     let workload = stage.workload();
@@ -291,7 +291,7 @@ async fn an_invalid_rule_stops_the_drain_and_says_so() {
     stage.world.create(&rule).await;
     stage.delete("one").await;
     stage.stands_at("one", "DrainingNode").await;
-    stage.pass(3600).await;
+    stage.pass(600).await;
     let told = message(&stage.live("one").await, "Deleting");
     assert!(
         told.contains("broken") && stage.has_pod("web").await,

