@@ -1,4 +1,4 @@
-//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `tidy`.
+//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `soak`, `tidy`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,6 +8,7 @@
 mod crds;
 mod dependencies;
 mod proofs;
+mod soak;
 mod sources;
 mod symmetry;
 mod test;
@@ -40,6 +41,8 @@ enum Chore {
     },
     /// Count which acceptance statements of docs/spec are cited by a test.
     Proofs(proofs::Options),
+    /// Play simulated days from a seed and check what must always hold.
+    Soak(soak::Options),
     /// House rules that a compiler does not check.
     Tidy,
 }
@@ -60,6 +63,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Crds { check } => crds::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
+        Chore::Soak(options) => soak::run(&root, &options),
         Chore::Tidy => tidy::run(&root),
     }
 }

@@ -9,6 +9,7 @@
 //! | `moved` | the same clouds under another management cluster |
 //! | `workload` | plain requests to the workload cluster |
 //! | `expect` | expectations in words |
+//! | `soak` | simulated days from a seed, with what must always hold |
 //!
 //! Use it under `#[tokio::test(start_paused = true)]`: time then moves only when nothing else can.
 #![allow(
@@ -22,6 +23,7 @@ mod demo;
 mod expect;
 mod foreign;
 mod moved;
+pub mod soak;
 mod tripwire;
 mod workload;
 mod world;

@@ -3,6 +3,7 @@
 
 use std::{
     convert::Infallible,
+    fmt,
     future::Future,
     pin::Pin,
     sync::{
@@ -19,6 +20,38 @@ use http_body_util::{BodyExt, Full};
 use tokio::sync::Notify;
 use tower::{Service, ServiceExt};
 
+/// A write to the cloud that is about to be carried out.
+#[derive(Debug, Clone)]
+pub struct CloudWrite {
+    /// Its name, as [`Tripwire::writes`] tells it.
+    pub name: String,
+    /// Its body as text.
+    pub body: String,
+}
+
+impl CloudWrite {
+    /// The instance that this call ends, when it ends one.
+    pub fn ends_instance(&self) -> Option<String> {
+        let ends = self.name == "aws TerminateInstanceInAutoScalingGroup";
+        let id = self
+            .body
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("InstanceId="));
+        id.filter(|_| ends).map(str::to_owned)
+    }
+}
+
+type Looked = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+#[derive(Clone)]
+struct Observer(Arc<dyn Fn(CloudWrite) -> Looked + Send + Sync>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Observer")
+    }
+}
+
 /// Counts the writes of one process and may end it. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct Tripwire {
@@ -34,6 +67,7 @@ struct Inner {
     news: Notify,
     /// Kubernetes writes whose body holds one of these texts are refused.
     refused: Mutex<Vec<String>>,
+    observer: Mutex<Option<Observer>>,
     /// Workload clusters answer nothing but errors.
     cut: AtomicBool,
     workload_writes: Mutex<Vec<String>>,
@@ -94,6 +128,27 @@ impl Tripwire {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(what.to_owned());
+    }
+
+    /// Lets `look` see every write to the cloud right before it is carried out.
+    pub fn before_cloud_writes(&self, look: impl Fn(CloudWrite) -> Looked + Send + Sync + 'static) {
+        *self
+            .inner
+            .observer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Observer(Arc::new(look)));
+    }
+
+    async fn cloud_write_comes(&self, write: &CloudWrite) {
+        let observer = self
+            .inner
+            .observer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(Observer(look)) = observer {
+            look(write.clone()).await;
+        }
     }
 
     fn refuses(&self, body: &[u8]) -> bool {
@@ -272,9 +327,12 @@ where
         Box::pin(async move {
             tripwire.alive().await;
             let write = cloud_write(&request).await;
+            if let Some(write) = &write {
+                tripwire.cloud_write_comes(write).await;
+            }
             let answer = service.oneshot(request).await;
             if let Some(write) = write {
-                tripwire.wrote(write).await;
+                tripwire.wrote(write.name).await;
             }
             tripwire.alive().await;
             answer
@@ -282,7 +340,7 @@ where
     }
 }
 
-async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
+async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<CloudWrite> {
     const READS: [&str; 4] = ["Describe", "Get", "List", "AssumeRole"];
     let method = request.method();
     let path = request.uri().path();
@@ -290,20 +348,22 @@ async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<String> {
     if method == Method::GET || method == Method::HEAD || asks_for_token {
         return None;
     }
-    if path.starts_with("/subscriptions/") {
-        return Some(format!("azure {method} {path}"));
-    }
     let body = match request.body().clone().collect().await {
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},
     };
-    let body = String::from_utf8_lossy(&body);
+    let body = String::from_utf8_lossy(&body).into_owned();
+    if path.starts_with("/subscriptions/") {
+        let name = format!("azure {method} {path}");
+        return Some(CloudWrite { name, body });
+    }
     let action = body
         .split('&')
         .find_map(|pair| pair.strip_prefix("Action="));
-    match action {
-        Some(action) if READS.iter().any(|read| action.starts_with(read)) => None,
-        Some(action) => Some(format!("aws {action}")),
-        None => Some(format!("aws {method} {path}")),
-    }
+    let name = match action {
+        Some(action) if READS.iter().any(|read| action.starts_with(read)) => return None,
+        Some(action) => format!("aws {action}"),
+        None => format!("aws {method} {path}"),
+    };
+    Some(CloudWrite { name, body })
 }

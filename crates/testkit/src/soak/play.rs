@@ -1,0 +1,402 @@
+//! Makes a story happen to a world in virtual time, step by step, and looks at every step.
+
+use std::{fmt::Write as _, time::Duration};
+
+use jiff::Timestamp;
+use remuda_controllers::kinds::Kind;
+use remuda_sim::{Effect, Fault};
+use serde_json::{Value, json};
+
+use super::{
+    guard::{DRAIN_TIMEOUT_SECONDS, NoUndrainedEnd, Violations, all},
+    rest::at_rest,
+    story::{CHAPTER, Chapter, Happening, story},
+};
+use crate::{
+    demo::{Demo, NAMESPACE, POOL},
+    expect::condition,
+    tripwire::Tripwire,
+    world::World,
+};
+
+/// Time between two looks.
+const STEP: Duration = Duration::from_secs(10);
+/// How long after its end a chapter may take to come to rest.
+const PATIENCE: Duration = Duration::from_hours(1);
+/// Name of the pods' budget.
+const BUDGET: &str = "app";
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// Seed.
+    pub seed: u64,
+    /// Chapters that came to rest.
+    pub chapters: usize,
+    /// What happened, a line each.
+    pub log: Vec<String>,
+    /// What must not be, a line each; empty in a good run.
+    pub violations: Vec<String>,
+}
+
+impl Played {
+    /// The run was good.
+    ///
+    /// # Panics
+    /// It was not; the message tells the story.
+    pub fn assert_good(&self) {
+        let story = self.log.iter().fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "  {line}");
+            text
+        });
+        assert!(
+            self.violations.is_empty(),
+            "seed {}:\n{}\nstory:\n{story}",
+            self.seed,
+            self.violations.join("\n")
+        );
+    }
+}
+
+/// Plays the story of a seed.
+pub async fn play(seed: u64, hours: u64) -> Played {
+    replay(seed, &story(seed, hours)).await
+}
+
+/// Plays a story; `seed` is for what the world itself leaves to chance.
+pub async fn replay(seed: u64, story: &[Chapter]) -> Played {
+    let mut stage = Stage::set(seed).await;
+    let mut chapters = 0;
+    for chapter in story {
+        stage.act(chapter).await;
+        if !stage.violations.all().is_empty() {
+            break;
+        }
+        chapters += 1;
+    }
+    let violations = stage.violations.all();
+    stage.world.stop().await;
+    Played {
+        seed,
+        chapters,
+        log: stage.log,
+        violations,
+    }
+}
+
+/// Something that lasts, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lasting {
+    Throttle,
+    Outage,
+    StrictBudget,
+    Pause,
+}
+
+struct Stage {
+    world: World,
+    wire: Tripwire,
+    violations: Violations,
+    log: Vec<String>,
+    minor: u32,
+    lasting: Vec<(Timestamp, Lasting)>,
+}
+
+impl Stage {
+    /// A pool of three with Machines, pods and a budget, at rest.
+    async fn set(seed: u64) -> Self {
+        let world = World::builder()
+            .seed(seed)
+            .full_speed()
+            .workloads()
+            .build()
+            .await;
+        let demo = Demo::default().with_machines().machine_pool(|pool| {
+            pool["spec"]["template"]["spec"]["deletion"] =
+                json!({ "nodeDrainTimeoutSeconds": DRAIN_TIMEOUT_SECONDS });
+        });
+        world.apply(&demo).await;
+        let violations = Violations::default();
+        let wire = Tripwire::never();
+        let mut stage = Self {
+            world,
+            wire,
+            violations,
+            log: Vec::new(),
+            minor: 34,
+            lasting: Vec::new(),
+        };
+        stage.start();
+        stage.world.machine_pool_is_running(3).await;
+        stage.furnish().await;
+        stage.comes_to_rest().await;
+        stage
+    }
+
+    /// Starts a manager whose cloud writes are looked at.
+    fn start(&mut self) {
+        self.wire = Tripwire::never();
+        let guard = std::sync::Arc::new(NoUndrainedEnd {
+            management: self.world.objects.clone(),
+            workload: self.world.workload(),
+            violations: self.violations.clone(),
+        });
+        let clock = self.world.clock;
+        self.wire.before_cloud_writes(move |write| {
+            let guard = guard.clone();
+            Box::pin(async move {
+                guard
+                    .look(&write, remuda_controllers::clock::Clock::now(&clock))
+                    .await;
+            })
+        });
+        self.world.start_with(&self.wire);
+    }
+
+    /// Pods that must leave before a machine may go, and their budget.
+    async fn furnish(&self) {
+        self.world
+            .create_in_workload(&json!({
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": { "name": BUDGET, "namespace": "default" },
+                "spec": {
+                    "replicas": 6,
+                    "selector": { "matchLabels": { "app": BUDGET } },
+                    "template": {
+                        "metadata": { "labels": { "app": BUDGET } },
+                        "spec": {
+                            "terminationGracePeriodSeconds": 30,
+                            "containers": [{ "name": "app", "image": "app" }],
+                        },
+                    },
+                },
+            }))
+            .await;
+        self.world
+            .create_in_workload(&json!({
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": { "name": BUDGET, "namespace": "default" },
+                "spec": {
+                    "maxUnavailable": 2,
+                    "selector": { "matchLabels": { "app": BUDGET } },
+                },
+            }))
+            .await;
+    }
+
+    async fn act(&mut self, chapter: &Chapter) {
+        let begin = self.world.now();
+        let floor = chapter.is_calm().then_some(self.ready_machines().await);
+        let mut due = chapter.happenings.iter().peekable();
+        while self.world.now() < after(begin, CHAPTER) {
+            while let Some((at, happening)) =
+                due.next_if(|(at, _)| after(begin, *at) <= self.world.now())
+            {
+                debug_assert!(after(begin, *at) <= self.world.now());
+                self.happen(happening).await;
+            }
+            self.end_what_is_over().await;
+            self.world.pass(STEP).await;
+            if let Some(floor) = floor {
+                self.keeps(floor).await;
+            }
+        }
+        self.comes_to_rest().await;
+    }
+
+    async fn happen(&mut self, happening: &Happening) {
+        self.log.push(format!("{} {happening}", self.world.now()));
+        match happening {
+            Happening::Scale(replicas) => self.scale(*replicas).await,
+            Happening::Upgrade => self.upgrade().await,
+            Happening::DeleteMachine(nth) => {
+                if let Some(name) = self.nth(Kind::Machine, *nth).await {
+                    self.world.delete(Kind::Machine, &name).await;
+                }
+            }
+            Happening::MarkAndShrink(nth) => self.mark_and_shrink(*nth).await,
+            Happening::DeleteInfraMachine(nth) => {
+                let kind = Kind::TerraformMachinePoolMachine;
+                if let Some(name) = self.nth(kind, *nth).await {
+                    self.world.delete(kind, &name).await;
+                }
+            }
+            Happening::DeleteNode(nth) => self.delete_node(*nth).await,
+            Happening::LoseInstance(nth) => {
+                if let Some(id) = self.instance(*nth) {
+                    self.world.aws.world().terminate_instance(&id);
+                }
+            }
+            Happening::StopInstance(nth) => {
+                if let Some(id) = self.instance(*nth) {
+                    self.world.aws.world().stop_instance(&id);
+                }
+            }
+            Happening::Throttle(minutes) => {
+                self.world
+                    .aws
+                    .faults()
+                    .add(Fault::new(Effect::Throttle).every(2));
+                self.lasts(Lasting::Throttle, *minutes);
+            }
+            Happening::Outage(minutes) => {
+                self.world.workload_is_down(true);
+                self.lasts(Lasting::Outage, *minutes);
+            }
+            Happening::StrictBudget(minutes) => {
+                self.budget(0).await;
+                self.lasts(Lasting::StrictBudget, *minutes);
+            }
+            Happening::Pause(minutes) => {
+                self.pause(true).await;
+                self.lasts(Lasting::Pause, *minutes);
+            }
+            Happening::Crash => {
+                self.world.crash().await;
+                self.start();
+            }
+        }
+    }
+
+    fn lasts(&mut self, what: Lasting, minutes: u64) {
+        let until = after(self.world.now(), Duration::from_mins(minutes));
+        self.lasting.retain(|(_, known)| *known != what);
+        self.lasting.push((until, what));
+    }
+
+    async fn end_what_is_over(&mut self) {
+        let now = self.world.now();
+        let over: Vec<Lasting> = self
+            .lasting
+            .extract_if(.., |(until, _)| *until <= now)
+            .map(|(_, what)| what)
+            .collect();
+        for what in over {
+            self.log.push(format!("{now} over: {what:?}"));
+            match what {
+                Lasting::Throttle => self.world.aws.faults().clear(),
+                Lasting::Outage => self.world.workload_is_down(false),
+                Lasting::StrictBudget => self.budget(2).await,
+                Lasting::Pause => self.pause(false).await,
+            }
+        }
+    }
+
+    async fn scale(&self, replicas: u32) {
+        let patch = json!({ "spec": { "replicas": replicas } });
+        self.world.patch(Kind::MachinePool, POOL, patch).await;
+    }
+
+    async fn upgrade(&mut self) {
+        self.minor += 1;
+        let patch = json!({ "spec": { "template": { "spec": { "version": self.version() } } } });
+        self.world.patch(Kind::MachinePool, POOL, patch).await;
+    }
+
+    fn version(&self) -> String {
+        format!("v1.{}.1", self.minor)
+    }
+
+    async fn mark_and_shrink(&self, nth: usize) {
+        let Some(name) = self.nth(Kind::Machine, nth).await else {
+            return;
+        };
+        let mark = json!({ "metadata": { "annotations": {
+            "cluster.x-k8s.io/delete-machine": "2026-10-01T08:00:00Z",
+        } } });
+        self.world.patch(Kind::Machine, &name, mark).await;
+        let pool = self.world.get(Kind::MachinePool, POOL).await;
+        let replicas = pool.and_then(|pool| pool["spec"]["replicas"].as_u64());
+        let lower = u32::try_from(replicas.unwrap_or(1))
+            .unwrap_or(1)
+            .saturating_sub(1);
+        self.scale(lower).await;
+    }
+
+    async fn delete_node(&self, nth: usize) {
+        let nodes = all(&self.world.workload(), Kind::Node, "").await;
+        if let Some(name) = pick(&nodes, nth) {
+            // Somebody else may be quicker: gone is gone.
+            let _ = self
+                .world
+                .workload()
+                .delete(&Kind::Node.resource(), None, &name, None)
+                .await;
+        }
+    }
+
+    async fn budget(&self, max_unavailable: u32) {
+        self.world
+            .patch_in_workload(
+                ("policy/v1", "PodDisruptionBudget"),
+                ("default", BUDGET),
+                &json!({ "spec": { "maxUnavailable": max_unavailable } }),
+            )
+            .await;
+    }
+
+    async fn pause(&self, paused: bool) {
+        let patch = json!({ "spec": { "paused": paused } });
+        self.world.patch(Kind::Cluster, "demo", patch).await;
+    }
+
+    async fn nth(&self, kind: Kind, nth: usize) -> Option<String> {
+        let objects = all(&self.world.objects, kind, NAMESPACE).await;
+        pick(&objects, nth)
+    }
+
+    fn instance(&self, nth: usize) -> Option<String> {
+        let group = self.world.aws.world().groups().into_iter().next()?;
+        let members = group.members;
+        let index = nth.checked_rem(members.len())?;
+        Some(members[index].instance_id.clone())
+    }
+
+    async fn ready_machines(&self) -> usize {
+        let machines = all(&self.world.objects, Kind::Machine, NAMESPACE).await;
+        machines.iter().filter(|machine| is_ready(machine)).count()
+    }
+
+    /// In a calm chapter the pool never has fewer ready Machines than it began with.
+    async fn keeps(&self, floor: usize) {
+        let ready = self.ready_machines().await;
+        if ready < floor {
+            let what = format!("{ready} Machines are Ready in a calm chapter, {floor} must be");
+            self.violations.add(self.world.now(), &what);
+        }
+    }
+
+    async fn comes_to_rest(&mut self) {
+        let deadline = after(self.world.now(), PATIENCE);
+        loop {
+            let Err(instead) = at_rest(&self.world, &self.version()).await else {
+                self.log.push(format!("{} at rest", self.world.now()));
+                return;
+            };
+            if self.world.now() >= deadline {
+                let what = format!("no rest: {instead}\n{}", self.world.report().await);
+                self.violations.add(self.world.now(), &what);
+                return;
+            }
+            self.end_what_is_over().await;
+            self.world.pass(STEP).await;
+        }
+    }
+}
+
+fn pick(objects: &[Value], nth: usize) -> Option<String> {
+    let index = nth.checked_rem(objects.len())?;
+    objects[index]["metadata"]["name"]
+        .as_str()
+        .map(str::to_owned)
+}
+
+fn is_ready(machine: &Value) -> bool {
+    condition(machine, "Ready").is_some_and(|(status, _)| status == "True")
+}
+
+fn after(time: Timestamp, span: Duration) -> Timestamp {
+    time.saturating_add(span).unwrap_or(Timestamp::MAX)
+}
