@@ -7,6 +7,7 @@
 
 mod crds;
 mod dependencies;
+mod pages;
 mod proofs;
 mod soak;
 mod sources;

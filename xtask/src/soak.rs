@@ -8,7 +8,7 @@ use clap::Args;
 
 /// Which story, and how much of it.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Seed of the story; the same seed tells the same story.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -17,7 +17,7 @@ pub struct Options {
     hours: u64,
 }
 
-pub fn run(root: &Path, options: &Options) -> Result<()> {
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     println!("{} simulated hours of seed {}", options.hours, options.seed);
     let status = Command::new("cargo")
         .current_dir(root)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{dependencies, proofs, sources, symmetry};
+use crate::{dependencies, pages, proofs, sources, symmetry};
 
 /// Longest file, in lines: one sitting.
 const MOST_LINES: usize = 600;
@@ -46,12 +46,17 @@ pub(crate) fn breaches(root: &Path) -> Result<Vec<String>> {
     for unknown in proofs::unknown(root)? {
         breaches.push(format!("cites a statement that does not exist: {unknown}"));
     }
-    for file in sources::files(root)? {
+    let files = sources::files(root)?;
+    breaches.extend(pages::unlisted(root, &files));
+    for file in files {
         let Some(text) = sources::text(root, &file) else {
             continue;
         };
         if sources::has_extension(&file, "rs") {
             rust_file(&file, &text, &mut breaches);
+        }
+        if sources::has_extension(&file, "md") {
+            breaches.extend(pages::breaches(root, &file, &text));
         }
     }
     Ok(breaches)
