@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use http::Method;
 use jiff::Timestamp;
 use remuda_controllers::kinds::Kind;
 use remuda_sim::{Effect, Fault};
@@ -23,8 +24,10 @@ use crate::{
 const STEP: Duration = Duration::from_secs(10);
 /// How long after its end a chapter may take to come to rest.
 const PATIENCE: Duration = Duration::from_hours(1);
-/// Name of the pods' budget.
+/// Name of the pods' Deployment and of their budget.
 const BUDGET: &str = "app";
+/// Where budgets live.
+const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
 /// What a run came to.
 #[derive(Debug, Clone)]
@@ -99,6 +102,7 @@ struct Stage {
     violations: Violations,
     log: Vec<String>,
     minor: u32,
+    is_down: bool,
     lasting: Vec<(Timestamp, Lasting)>,
 }
 
@@ -108,10 +112,10 @@ impl Stage {
         let world = World::builder()
             .seed(seed)
             .full_speed()
-            .workloads()
+            .whole_cluster()
             .build()
             .await;
-        let demo = Demo::default().with_machines().machine_pool(|pool| {
+        let demo = Demo::default().machines().machine_pool(|pool| {
             pool["spec"]["template"]["spec"]["deletion"] =
                 json!({ "nodeDrainTimeoutSeconds": DRAIN_TIMEOUT_SECONDS });
         });
@@ -124,6 +128,7 @@ impl Stage {
             violations,
             log: Vec::new(),
             minor: 34,
+            is_down: false,
             lasting: Vec::new(),
         };
         stage.start();
@@ -136,6 +141,7 @@ impl Stage {
     /// Starts a manager whose cloud writes are looked at.
     fn start(&mut self) {
         self.wire = Tripwire::never();
+        self.wire.cut_workload(self.is_down);
         let guard = std::sync::Arc::new(NoUndrainedEnd {
             management: self.world.objects.clone(),
             workload: self.world.workload(),
@@ -156,7 +162,7 @@ impl Stage {
     /// Pods that must leave before a machine may go, and their budget.
     async fn furnish(&self) {
         self.world
-            .create_in_workload(&json!({
+            .create_workload("/apis/apps/v1/namespaces/default/deployments", &json!({
                 "apiVersion": "apps/v1",
                 "kind": "Deployment",
                 "metadata": { "name": BUDGET, "namespace": "default" },
@@ -174,7 +180,7 @@ impl Stage {
             }))
             .await;
         self.world
-            .create_in_workload(&json!({
+            .create_workload(BUDGETS, &json!({
                 "apiVersion": "policy/v1",
                 "kind": "PodDisruptionBudget",
                 "metadata": { "name": BUDGET, "namespace": "default" },
@@ -238,11 +244,12 @@ impl Stage {
                 self.world
                     .aws
                     .faults()
-                    .add(Fault::new(Effect::Throttle).every(2));
+                    .script(Fault::new(Effect::Throttle).every(2));
                 self.lasts(Lasting::Throttle, *minutes);
             }
             Happening::Outage(minutes) => {
-                self.world.workload_is_down(true);
+                self.is_down = true;
+                self.wire.cut_workload(true);
                 self.lasts(Lasting::Outage, *minutes);
             }
             Happening::StrictBudget(minutes) => {
@@ -277,7 +284,10 @@ impl Stage {
             self.log.push(format!("{now} over: {what:?}"));
             match what {
                 Lasting::Throttle => self.world.aws.faults().clear(),
-                Lasting::Outage => self.world.workload_is_down(false),
+                Lasting::Outage => {
+                    self.is_down = false;
+                    self.wire.cut_workload(false);
+                }
                 Lasting::StrictBudget => self.budget(2).await,
                 Lasting::Pause => self.pause(false).await,
             }
@@ -328,13 +338,20 @@ impl Stage {
     }
 
     async fn budget(&self, max_unavailable: u32) {
-        self.world
-            .patch_in_workload(
-                ("policy/v1", "PodDisruptionBudget"),
-                ("default", BUDGET),
-                &json!({ "spec": { "maxUnavailable": max_unavailable } }),
-            )
-            .await;
+        let path = format!("{BUDGETS}/{BUDGET}");
+        let mut budget = self.world.ask_workload(Method::GET, &path, None).await.ok();
+        budget["spec"]["maxUnavailable"] = Value::from(max_unavailable);
+        // The simulated cluster keeps the status: a conflict is tried again.
+        while self
+            .world
+            .ask_workload(Method::PUT, &path, Some(&budget))
+            .await
+            .code
+            == 409
+        {
+            budget = self.world.ask_workload(Method::GET, &path, None).await.ok();
+            budget["spec"]["maxUnavailable"] = Value::from(max_unavailable);
+        }
     }
 
     async fn pause(&self, paused: bool) {
