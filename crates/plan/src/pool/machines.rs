@@ -24,18 +24,11 @@ use crate::{
     status::wire::Operation,
 };
 
-/// Whether pools have Machines where nobody says.
-const BY_DEFAULT: bool = false;
-
-/// Whether the owner wants Machines; `None`: nobody knows.
+/// Whether the owner wants Machines: unless it says `"false"`. `None`: nobody knows.
 fn are_wanted(world: &World) -> Option<bool> {
     let owner = world.owner.found()?;
     let switch = owner.metadata.annotations.get(keys::MACHINES);
-    Some(match switch.map(String::as_str) {
-        Some("false") => false,
-        Some("true") => true,
-        Some(_) | None => BY_DEFAULT,
-    })
+    Some(switch.map(String::as_str) != Some("false"))
 }
 
 /// Whether this pool has Machines. The one switch: it also decides

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use kube::core::{ApiResource, GroupVersionKind};
 use remuda_controllers::{kinds::Kind, objects::LiveObjects};
 use serde_json::Value;
 
@@ -63,7 +64,12 @@ impl NoUndrainedEnd {
         if node["spec"]["unschedulable"] != true {
             return Err(format!("Node {name} is not cordoned"));
         }
-        let pods = all(&self.workload, Kind::Pod, "").await;
+        let pods = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+        let pods = self
+            .workload
+            .list_of(&pods, None, "")
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
         let left: Vec<&str> = pods
             .iter()
             .filter(|pod| pod["spec"]["nodeName"] == name && must_leave(pod))
