@@ -1,6 +1,7 @@
 //! `cargo xtask proofs`: which acceptance statements of `docs/spec` a test cites.
 //!
-//! A citation is a line `/// Proves: AWS-17, AWS-18.` right above a test function.
+//! A citation is a line `/// Proves: AWS-17, AWS-18.` right above a test function; `/// Proves ours:`
+//! cites a statement that this project added to a document it began from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -95,7 +96,7 @@ fn read(root: &Path) -> Result<Proofs> {
                 .insert((prefix.to_owned(), number), statement);
         }
     }
-    let line = Regex::new(r"^\s*(?:///?|#)\s*Proves:\s*(.+)$")?;
+    let line = Regex::new(r"^\s*(?:///?|#)\s*Proves(?: ours)?:\s*(.+)$")?;
     let id = Regex::new(r"([A-Z]+)-(\d+)")?;
     for file in sources::files(root)? {
         if !["rs", "py", "js", "sh"]

@@ -114,7 +114,7 @@ async fn held(world: &World, pool: &Pool) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Proves: AWS-114.
+/// Proves ours: AWS-114.
 #[tokio::test(start_paused = true)]
 async fn the_hook_comes_with_the_group_and_goes_with_the_machines() {
     let world = World::simulated();
@@ -170,7 +170,8 @@ async fn the_hook_comes_with_the_group_and_goes_with_the_machines() {
     assert_eq!(known.lifecycle_hooks().len(), 2);
 }
 
-/// Proves: CAPI-98, AWS-116.
+/// Proves ours: AWS-116.
+/// Proves: CAPI-98.
 #[tokio::test(start_paused = true)]
 async fn one_of_three_is_ended_by_its_name_and_the_group_is_never_asked_for_fewer() {
     let (world, mut pool) = running(3).await;
@@ -220,7 +221,8 @@ async fn a_replacement_restores_the_balance_of_zones_and_touches_nobody_else() {
     }
 }
 
-/// Proves: CAPI-100, AWS-115.
+/// Proves ours: AWS-115.
+/// Proves: CAPI-100.
 #[tokio::test(start_paused = true)]
 async fn lowered_replicas_and_a_deleted_machine_are_one_instance_in_either_order() {
     for lowered_first in [true, false] {
@@ -246,7 +248,7 @@ async fn lowered_replicas_and_a_deleted_machine_are_one_instance_in_either_order
     }
 }
 
-/// Proves: AWS-117.
+/// Proves ours: AWS-117.
 #[tokio::test(start_paused = true)]
 async fn what_the_group_ends_by_itself_is_held_until_it_is_drained() {
     let (world, mut pool) = running(3).await;
@@ -291,7 +293,7 @@ async fn what_the_group_ends_by_itself_is_held_until_it_is_drained() {
     assert!(pool.remembered().held.is_empty());
 }
 
-/// Proves: AWS-117.
+/// Proves ours: AWS-117.
 #[tokio::test(start_paused = true)]
 async fn a_refresh_by_hand_is_held_member_by_member() {
     let (world, pool) = running(2).await;
@@ -312,7 +314,7 @@ async fn a_refresh_by_hand_is_held_member_by_member() {
     );
 }
 
-/// Proves: AWS-117.
+/// Proves ours: AWS-117.
 #[tokio::test(start_paused = true)]
 async fn a_spot_notice_is_held_for_the_two_minutes_there_are() {
     let (world, pool) = running_with(2, |pool| pool.set("spot", json!(true))).await;
@@ -337,7 +339,7 @@ async fn a_spot_notice_is_held_for_the_two_minutes_there_are() {
     assert_eq!(live(&world).len(), 2);
 }
 
-/// Proves: AWS-118.
+/// Proves ours: AWS-118.
 #[tokio::test(start_paused = true)]
 async fn a_hold_ends_at_its_limit_and_without_heartbeats_at_its_timeout() {
     for heartbeats in [true, false] {
@@ -362,7 +364,7 @@ async fn a_hold_ends_at_its_limit_and_without_heartbeats_at_its_timeout() {
     }
 }
 
-/// Proves: AWS-122.
+/// Proves ours: AWS-122.
 #[tokio::test(start_paused = true)]
 async fn what_is_over_may_be_asked_for_again() {
     let (world, mut pool) = running(2).await;
@@ -506,7 +508,7 @@ fn is_over(pass: &Pass) -> bool {
     ) && pass.failed.is_none()
 }
 
-/// Proves: AWS-119, AWS-120.
+/// Proves ours: AWS-119, AWS-120.
 #[tokio::test(start_paused = true)]
 async fn ends_and_rolls_survive_a_stop_after_any_write() {
     for kind in [Kind::Replace, Kind::Shrink, Kind::Roll] {

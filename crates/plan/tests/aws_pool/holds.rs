@@ -31,7 +31,7 @@ fn a_group_with_machines_is_made_with_a_hook_and_settles() {
     assert_eq!(sizes, (3, 3));
 }
 
-/// Proves: AWS-114.
+/// Proves ours: AWS-114.
 #[test]
 fn a_group_from_before_gets_the_hook_and_loses_it_with_its_machines() {
     let (mut cloud, demo) = applied(demo());
@@ -134,7 +134,7 @@ fn a_held_instance_is_kept_by_heartbeats_and_let_go_when_drained() {
     assert!(demo.remembered().held.is_empty());
 }
 
-/// Proves: AWS-118.
+/// Proves ours: AWS-118.
 #[test]
 fn a_drain_that_takes_all_its_time_is_over() {
     let (mut cloud, demo) = applied(pool(demo().var("drain_limit_seconds", json!(600))));

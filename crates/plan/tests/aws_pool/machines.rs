@@ -159,7 +159,8 @@ fn a_template_that_somebody_else_put_there_makes_nobody_outdated() {
     assert!(cloud.group_members(&demo).iter().all(|seen| !seen.outdated));
 }
 
-/// Proves: CAPI-98, AWS-116.
+/// Proves ours: AWS-116.
+/// Proves: CAPI-98.
 #[test]
 fn ending_one_of_three_names_it_and_never_asks_for_fewer() {
     let (mut cloud, mut demo) = applied(pool(demo()));
@@ -183,7 +184,8 @@ fn ending_one_of_three_names_it_and_never_asks_for_fewer() {
     assert_eq!(cloud.count("CompleteLifecycleAction"), 1);
 }
 
-/// Proves: CAPI-100, AWS-115.
+/// Proves ours: AWS-115.
+/// Proves: CAPI-100.
 #[test]
 fn lowered_replicas_take_exactly_the_instance_whose_machine_goes_whatever_comes_first() {
     for lowered_first in [true, false] {
@@ -293,7 +295,7 @@ fn a_foreign_group_is_never_tended() {
     assert!(cloud.tend(&demo).steps.is_empty());
 }
 
-/// Proves: AWS-119.
+/// Proves ours: AWS-119.
 #[test]
 fn a_roll_changes_the_model_and_leaves_the_members_to_their_machines() {
     let (mut cloud, demo) = applied(pool(demo()));
@@ -349,7 +351,7 @@ fn a_second_change_while_rolling_goes_on_to_the_newest_and_back_again_rolls_noth
     assert_eq!(cloud.templates.len(), 3, "each has members");
 }
 
-/// Proves: AWS-121.
+/// Proves ours: AWS-121.
 #[test]
 fn a_zone_that_leaves_makes_its_members_outdated_behind_the_hook() {
     let (mut cloud, demo) = applied(demo().zones(["us-east-1a", "us-east-1b"]));
@@ -417,7 +419,7 @@ fn bounds_follow_the_annotations_and_the_count_goes_where_machines_ask() {
     );
 }
 
-/// Proves: AWS-120.
+/// Proves ours: AWS-120.
 #[test]
 fn a_process_that_dies_after_any_call_ends_nobody_twice() {
     for kind in ["replace", "shrink", "roll"] {

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use fastrand::Rng;
 
 /// A chapter lasts this long: things happen in its first part, the rest is for coming to rest.
-pub const CHAPTER: Duration = Duration::from_hours(2);
+pub(super) const CHAPTER: Duration = Duration::from_hours(2);
 /// The part of a chapter in which things happen.
 const BUSY: Duration = Duration::from_mins(50);
 /// Disturbances end within this time.
