@@ -32,6 +32,8 @@ pub(crate) struct Options {
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let mut tests = cargo(root);
     tests.args(["test", "--workspace", "--all-targets", "--locked"]);
+    // One failing test program does not hide what the others would say.
+    tests.arg("--no-fail-fast");
     match tools::kubectl() {
         Ok(()) => {}
         Err(why) if options.strict => bail!("{why}"),

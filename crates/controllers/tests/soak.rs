@@ -33,7 +33,11 @@ async fn replay() {
         let text = std::env::var(name).ok();
         text.and_then(|text| text.parse().ok()).unwrap_or(default)
     };
-    let played = soak::play(number("REMUDA_SOAK_SEED", 1), number("REMUDA_SOAK_HOURS", 24)).await;
+    let played = soak::play(
+        number("REMUDA_SOAK_SEED", 1),
+        number("REMUDA_SOAK_HOURS", 24),
+    )
+    .await;
     for line in &played.log {
         println!("{line}");
     }

@@ -138,10 +138,19 @@ impl<'a> Timing<'a> {
         }
     }
 
-    /// Members and wish disagree (captf document, MEM-3).
+    /// Members and wish disagree (captf document, MEM-3), or Machines of an older model are being
+    /// replaced.
     pub fn converging(&self) -> bool {
         let listed = i64::try_from(self.listed).unwrap_or(i64::MAX);
-        self.status.pending_refreshes.is_some() || self.status.replicas != Some(listed)
+        self.status.pending_refreshes.is_some()
+            || self.status.replicas != Some(listed)
+            || self.is_rolling()
+    }
+
+    fn is_rolling(&self) -> bool {
+        self.status
+            .condition(ConditionType::RollingOut)
+            .is_some_and(|condition| condition.status == ConditionStatus::True)
     }
 
     /// No refresh succeeded since the last apply (captf document, MEM-2).

@@ -31,10 +31,7 @@ pub(crate) async fn run(command: MachineCommand) -> Result<ExitCode> {
     }
 }
 
-async fn connect(
-    connection: &Connection,
-    namespace: Option<String>,
-) -> Result<(Client, String)> {
+async fn connect(connection: &Connection, namespace: Option<String>) -> Result<(Client, String)> {
     let found = config::find_api(connection).await?;
     let namespace = namespace.unwrap_or_else(|| found.config.default_namespace.clone());
     let client = Client::try_from(found.config).context("connecting to the Kubernetes API")?;
@@ -103,7 +100,11 @@ fn check_shrink(removal: &Removal) -> Result<()> {
     Ok(())
 }
 
-async fn annotate(machines: &Api<Machine>, name: &str, annotations: serde_json::Value) -> Result<()> {
+async fn annotate(
+    machines: &Api<Machine>,
+    name: &str,
+    annotations: serde_json::Value,
+) -> Result<()> {
     let patch = json!({ "metadata": { "annotations": annotations } });
     let params = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -122,7 +123,10 @@ async fn shrink(client: &Client, removal: &Removal) -> Result<String> {
         bail!("{} belongs to no pool that could shrink", removal.name);
     };
     let pools: Api<MachinePool> = Api::namespaced(client.clone(), &removal.namespace);
-    let scale = pools.get_scale(&pool.name).await.context("reading the scale")?;
+    let scale = pools
+        .get_scale(&pool.name)
+        .await
+        .context("reading the scale")?;
     let current = scale.spec.and_then(|spec| spec.replicas).unwrap_or(1);
     if current != pool.replicas {
         bail!(

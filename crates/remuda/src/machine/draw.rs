@@ -79,7 +79,11 @@ fn drain_lines(removal: &Removal, asked: Asked) -> Vec<String> {
     out.extend(rows.iter().map(|row| draw_row(row, width)));
     let blocked = rows.iter().filter(|row| row.fate == Fate::Blocked).count();
     if blocked > 0 {
-        let pods = if blocked == 1 { "pod waits" } else { "pods wait" };
+        let pods = if blocked == 1 {
+            "pod waits"
+        } else {
+            "pods wait"
+        };
         out.push(format!(
             "  {blocked} {pods} for a disruption budget; they are tried again and again"
         ));

@@ -39,7 +39,9 @@ pub(crate) async fn gather_events(
 ) -> Result<(Vec<Happened>, Option<String>)> {
     let management = Reader(client.clone());
     let all = management
-        .list(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"))
+        .list(&format!(
+            "/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        ))
         .await?;
     let of_machine = |event: &Value| {
         let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
@@ -48,7 +50,10 @@ pub(crate) async fn gather_events(
     };
     let mut found: Vec<Happened> = all.iter().filter(|e| of_machine(e)).map(happened).collect();
     let machines: Api<Machine> = Api::namespaced(client.clone(), namespace);
-    let machine = machines.get_opt(name).await.context("reading the Machine")?;
+    let machine = machines
+        .get_opt(name)
+        .await
+        .context("reading the Machine")?;
     let missing = match machine {
         Some(machine) => match of_node(client, namespace, &machine).await {
             Ok(events) => {
@@ -64,7 +69,10 @@ pub(crate) async fn gather_events(
 }
 
 async fn of_node(client: &Client, namespace: &str, machine: &Machine) -> Result<Vec<Happened>> {
-    let node = machine.status.as_ref().and_then(|status| status.node_ref.as_ref());
+    let node = machine
+        .status
+        .as_ref()
+        .and_then(|status| status.node_ref.as_ref());
     let Some(node) = node else {
         return Ok(Vec::new());
     };
@@ -102,7 +110,9 @@ fn happened(event: &Value) -> Happened {
         kind: text("/type"),
         reason: text("/reason"),
         message: text("/note"),
-        count: number("/series/count").or(number("/deprecatedCount")).unwrap_or(1),
+        count: number("/series/count")
+            .or(number("/deprecatedCount"))
+            .unwrap_or(1),
     }
 }
 
@@ -123,7 +133,13 @@ pub(crate) fn draw_events(events: &[Happened], now: Timestamp) -> String {
             ..=1 => ago,
             count => format!("{ago} (x{count})"),
         };
-        table.add_row([&seen, &event.kind, &event.reason, &event.object, &event.message]);
+        table.add_row([
+            &seen,
+            &event.kind,
+            &event.reason,
+            &event.object,
+            &event.message,
+        ]);
     }
     let text = table.to_string();
     lines(

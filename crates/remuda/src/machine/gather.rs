@@ -31,7 +31,11 @@ const CAPI: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces";
 /// read is part of the answer.
 pub(crate) async fn gather(client: &Client, namespace: &str, name: &str) -> Result<Removal> {
     let machines: Api<Machine> = Api::namespaced(client.clone(), namespace);
-    let Some(machine) = machines.get_opt(name).await.context("reading the Machine")? else {
+    let Some(machine) = machines
+        .get_opt(name)
+        .await
+        .context("reading the Machine")?
+    else {
         bail!(
             "there is no Machine {name} in namespace {namespace}; `remuda get machines -n \
              {namespace}` lists them"
@@ -52,9 +56,14 @@ pub(crate) async fn gather(client: &Client, namespace: &str, name: &str) -> Resu
     let drain = match &node {
         _ if has(annotation::EXCLUDE_NODE_DRAINING) => Drain::Excluded,
         None => Drain::NoNode,
-        Some(node) => drain(client, &machine, &labels_of_cluster.unwrap_or_default(), node)
-            .await
-            .unwrap_or_else(|error| Drain::Unknown(format!("{error:#}"))),
+        Some(node) => drain(
+            client,
+            &machine,
+            &labels_of_cluster.unwrap_or_default(),
+            node,
+        )
+        .await
+        .unwrap_or_else(|error| Drain::Unknown(format!("{error:#}"))),
     };
     let is_hook = |key: &&String| {
         key.starts_with(annotation::PRE_DRAIN_HOOK_PREFIX)
@@ -73,7 +82,12 @@ pub(crate) async fn gather(client: &Client, namespace: &str, name: &str) -> Resu
         pool: pool(client, &machine).await?,
         is_deleting: machine.metadata.deletion_timestamp.is_some(),
         is_paused: cluster_paused || has(annotation::PAUSED),
-        hooks: machine.annotations().keys().filter(is_hook).cloned().collect(),
+        hooks: machine
+            .annotations()
+            .keys()
+            .filter(is_hook)
+            .cloned()
+            .collect(),
         drain,
         limit_seconds: limit.filter(|limit| *limit > 0),
     })
@@ -90,7 +104,10 @@ async fn pool(client: &Client, machine: &Machine) -> Result<Option<Pool>> {
         return Ok(None);
     };
     let pools: Api<MachinePool> = Api::namespaced(client.clone(), &namespace);
-    let pool = pools.get_opt(&name).await.context("reading the MachinePool")?;
+    let pool = pools
+        .get_opt(&name)
+        .await
+        .context("reading the MachinePool")?;
     Ok(pool.map(|pool| Pool {
         replicas: pool.spec.replicas.unwrap_or(1),
         managed_by: pool
@@ -103,12 +120,7 @@ async fn pool(client: &Client, machine: &Machine) -> Result<Option<Pool>> {
 }
 
 /// The drain of a node, as the controller would plan it now.
-async fn drain(
-    client: &Client,
-    machine: &Machine,
-    cluster: &Labels,
-    node: &str,
-) -> Result<Drain> {
+async fn drain(client: &Client, machine: &Machine, cluster: &Labels, node: &str) -> Result<Drain> {
     let namespace = machine.namespace().unwrap_or_default();
     let key = ClusterKey {
         namespace: namespace.clone(),
@@ -122,7 +134,11 @@ async fn drain(
     };
     let pods = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}");
     let pods: Vec<Pod> = workload.list(&pods).await?.iter().map(Pod::read).collect();
-    let rules: Vec<DrainRule> = read_all(management.list(&format!("{CAPI}/{namespace}/{RULES}")).await?)?;
+    let rules: Vec<DrainRule> = read_all(
+        management
+            .list(&format!("{CAPI}/{namespace}/{RULES}"))
+            .await?,
+    )?;
     let budgets = "/apis/policy/v1/poddisruptionbudgets";
     let budgets: Vec<Budget> = read_all(workload.list(budgets).await?)?;
     let scene = Scene {
@@ -188,7 +204,11 @@ fn rows(scene: &Scene<'_>, budgets: &[Budget]) -> Result<Drain, String> {
         let name = &fate.pod.name;
         let kept = blocked.get(name);
         let mut remarks: Vec<String> = kept.map(refusal).into_iter().collect();
-        remarks.extend(fate.cautions.iter().map(|caution| caution_text(*caution).to_owned()));
+        remarks.extend(
+            fate.cautions
+                .iter()
+                .map(|caution| caution_text(*caution).to_owned()),
+        );
         let has = |list: &[PodName]| list.contains(name);
         let outcome = if kept.is_some() {
             Fate::Blocked

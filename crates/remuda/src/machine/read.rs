@@ -29,6 +29,8 @@ impl Reader {
 
     async fn ask(&self, path: &str) -> kube::Result<Value> {
         let request = http::Request::get(path).body(Vec::new());
-        self.0.request(request.map_err(kube::Error::HttpError)?).await
+        self.0
+            .request(request.map_err(kube::Error::HttpError)?)
+            .await
     }
 }

@@ -48,7 +48,11 @@ fn holds(line: &str, pattern: &str) -> bool {
 
 /// Runs a page's commands one after the other in one shell's folder; exported variables stay.
 fn follow(page: &str, running: &Running) {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page));
+    let text = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(page),
+    );
     let steps = steps(&text.unwrap());
     assert!(!steps.is_empty(), "{page} has no commands");
     let program = Path::new(env!("CARGO_BIN_EXE_remuda")).parent().unwrap();

@@ -162,33 +162,39 @@ impl Stage {
     /// Pods that must leave before a machine may go, and their budget.
     async fn furnish(&self) {
         self.world
-            .create_workload("/apis/apps/v1/namespaces/default/deployments", &json!({
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "metadata": { "name": BUDGET, "namespace": "default" },
-                "spec": {
-                    "replicas": 6,
-                    "selector": { "matchLabels": { "app": BUDGET } },
-                    "template": {
-                        "metadata": { "labels": { "app": BUDGET } },
-                        "spec": {
-                            "terminationGracePeriodSeconds": 30,
-                            "containers": [{ "name": "app", "image": "app" }],
+            .create_workload(
+                "/apis/apps/v1/namespaces/default/deployments",
+                &json!({
+                    "apiVersion": "apps/v1",
+                    "kind": "Deployment",
+                    "metadata": { "name": BUDGET, "namespace": "default" },
+                    "spec": {
+                        "replicas": 6,
+                        "selector": { "matchLabels": { "app": BUDGET } },
+                        "template": {
+                            "metadata": { "labels": { "app": BUDGET } },
+                            "spec": {
+                                "terminationGracePeriodSeconds": 30,
+                                "containers": [{ "name": "app", "image": "app" }],
+                            },
                         },
                     },
-                },
-            }))
+                }),
+            )
             .await;
         self.world
-            .create_workload(BUDGETS, &json!({
-                "apiVersion": "policy/v1",
-                "kind": "PodDisruptionBudget",
-                "metadata": { "name": BUDGET, "namespace": "default" },
-                "spec": {
-                    "maxUnavailable": 2,
-                    "selector": { "matchLabels": { "app": BUDGET } },
-                },
-            }))
+            .create_workload(
+                BUDGETS,
+                &json!({
+                    "apiVersion": "policy/v1",
+                    "kind": "PodDisruptionBudget",
+                    "metadata": { "name": BUDGET, "namespace": "default" },
+                    "spec": {
+                        "maxUnavailable": 2,
+                        "selector": { "matchLabels": { "app": BUDGET } },
+                    },
+                }),
+            )
             .await;
     }
 
