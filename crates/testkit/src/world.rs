@@ -416,10 +416,8 @@ impl World {
     }
 
     fn take_running(&self) -> Option<Running> {
-        self.running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.take()
     }
 
     /// Stops the controllers the way a signal does, and waits until they are done.

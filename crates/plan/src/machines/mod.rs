@@ -12,6 +12,7 @@
 
 pub mod agent;
 pub mod applied;
+pub mod because;
 pub mod budget;
 pub mod condition;
 pub mod conditions;

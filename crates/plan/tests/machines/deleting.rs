@@ -1,6 +1,9 @@
 //! The pool goes, and Machines are turned off.
 
-use remuda_plan::machines::pool::{Because, Deleting, awaited, is_drained};
+use remuda_plan::machines::{
+    because::Because,
+    pool::{Deleting, awaited, is_drained},
+};
 
 use super::fleet::{Fleet, all_called, called, id, member};
 

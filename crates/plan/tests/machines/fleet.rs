@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use remuda_plan::{
     machines::{
+        because::Because,
         group::{GroupMember, Leaving},
         names::{instance_key, member_name},
         objects::{
             InfraMachine, InfraMachineSpec, Machine, MachineCondition, MachineObjects, MachineSpec,
             MachineStatus,
         },
-        pool::{Because, Deleting, PoolDecision, PoolFacts, decide},
+        pool::{Deleting, PoolDecision, PoolFacts, decide},
         rollout::RolloutSpec,
         surface::Owner,
     },

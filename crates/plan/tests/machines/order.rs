@@ -1,7 +1,7 @@
 //! Who goes first when the pool has more members than are wanted.
 
 use remuda_plan::{
-    machines::{deletion_order::Rank, pool::Because},
+    machines::{because::Because, deletion_order::Rank},
     pool::members::MemberState,
 };
 

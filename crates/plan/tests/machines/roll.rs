@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use remuda_plan::{
     machines::{
-        pool::Because,
+        because::Because,
         rollout::{Rolling, Rollout, RolloutSpec, Strategy},
     },
     pool::members::MemberState,

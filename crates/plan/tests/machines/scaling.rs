@@ -1,7 +1,7 @@
 //! The count: raised, lowered, and what every loss of a member does to it.
 
 use remuda_plan::{
-    machines::{group::Leaving, names::instance_key, pool::Because},
+    machines::{because::Because, group::Leaving, names::instance_key},
     pool::keys,
 };
 use serde_json::Value;
