@@ -67,6 +67,8 @@ pub(super) async fn advance(
             node: deletion.node_deletion_timeout_seconds,
         },
         infrastructure: state(&gathered.infra),
+        waits_for_drain: gathered.machine.spec.infrastructure_ref.kind
+            == Kind::TerraformMachinePoolMachine.resource().kind,
         bootstrap: gathered.config.as_ref().map_or(State::Gone, state),
         ended: Ended::default(),
         node_tries_since: work.tries.since(&metadata.uid),

@@ -80,6 +80,9 @@ pub struct DeletionFacts<'a> {
     pub timeouts: Timeouts,
     /// The infrastructure object.
     pub infrastructure: Dependent,
+    /// The infrastructure ends no instance before this Machine has come that far, whoever deleted
+    /// it: ours waits. With any other an instance may be ending as soon as its object is.
+    pub waits_for_drain: bool,
     /// The bootstrap config.
     pub bootstrap: Dependent,
     /// Steps that ended in this pass.
@@ -184,8 +187,12 @@ fn hooks(annotations: &BTreeMap<String, String>, prefix: &str) -> Vec<String> {
 /// Both steps that empty the Node are behind us once the instance may be going, or once something
 /// waits for its turn after them.
 fn is_past_node(facts: &DeletionFacts<'_>) -> bool {
-    facts.starts.pre_terminate_hook.is_some()
-        || matches!(facts.infrastructure, Dependent::Gone | Dependent::Deleting)
+    let may_be_ending = match facts.infrastructure {
+        Dependent::Gone => true,
+        Dependent::Deleting => !facts.waits_for_drain,
+        Dependent::There | Dependent::Unknown(_) => false,
+    };
+    facts.starts.pre_terminate_hook.is_some() || may_be_ending
 }
 
 fn drains(facts: &DeletionFacts<'_>) -> bool {

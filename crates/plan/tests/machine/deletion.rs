@@ -24,11 +24,25 @@ fn facts(annotations: &BTreeMap<String, String>, seconds: i64) -> DeletionFacts<
         starts: Starts::default(),
         timeouts: Timeouts::default(),
         infrastructure: Dependent::There,
+        waits_for_drain: false,
         bootstrap: Dependent::Gone,
         ended: Ended::default(),
         node_tries_since: None,
         now: at(seconds),
     }
+}
+
+#[test]
+fn an_infrastructure_object_deleted_by_hand_spares_the_drain_only_where_it_may_be_ending() {
+    let none = BTreeMap::new();
+    let mut facts = facts(&none, 0);
+    facts.infrastructure = Dependent::Deleting;
+    assert_eq!(step(&facts), Step::AwaitInfrastructure);
+    facts.waits_for_drain = true;
+    assert_eq!(step(&facts), Step::Drain);
+    facts.ended.drain = true;
+    facts.ended.volumes = true;
+    assert_eq!(step(&facts), Step::AwaitInfrastructure);
 }
 
 fn hook(prefix: &str, name: &str) -> String {

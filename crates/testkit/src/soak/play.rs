@@ -134,6 +134,7 @@ impl Stage {
         stage.start();
         stage.world.machine_pool_is_running(3).await;
         stage.furnish().await;
+        stage.check_health().await;
         stage.comes_to_rest().await;
         stage
     }
@@ -195,6 +196,28 @@ impl Stage {
                     },
                 }),
             )
+            .await;
+    }
+
+    /// A health check: a Machine whose Node a person deletes never comes back by itself.
+    async fn check_health(&self) {
+        self.world
+            .create(&json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2",
+                "kind": "MachineHealthCheck",
+                "metadata": { "name": "pool", "namespace": NAMESPACE },
+                "spec": {
+                    "clusterName": "demo",
+                    "selector": { "matchLabels": { "cluster.x-k8s.io/pool-name": POOL } },
+                    "checks": {
+                        "nodeStartupTimeoutSeconds": 900,
+                        "unhealthyNodeConditions": [
+                            { "type": "Ready", "status": "Unknown", "timeoutSeconds": 300 },
+                            { "type": "Ready", "status": "False", "timeoutSeconds": 300 },
+                        ],
+                    },
+                },
+            }))
             .await;
     }
 
