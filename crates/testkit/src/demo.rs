@@ -75,6 +75,12 @@ impl Demo {
             objects.extend(documents);
         }
         for object in &mut objects {
+            // The demo's short drains are for people who watch; a test says what it is about.
+            if let Some(spec) = object.pointer_mut("/spec/template/spec")
+                && let Some(spec) = spec.as_object_mut()
+            {
+                spec.remove("deletion");
+            }
             let kind = object["kind"].as_str().unwrap_or_default();
             if !CLUSTER_SCOPED.contains(&kind) && object["metadata"].get("namespace").is_none() {
                 object["metadata"]["namespace"] = Value::from(namespace);

@@ -219,8 +219,11 @@ fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, origin: Ori
     group::drop_policy(steps, spec, scene.policy);
     // Before anything that makes AWS end an instance.
     group::hook(steps, spec, scene.hook);
-    let has_machines = !scene.context.machines.off();
-    group::update(steps, spec, &scene.subnets, group, &used, has_machines);
+    let machines = group::ForMachines {
+        are_on: !scene.context.machines.off(),
+        rolls: matches!(roll, Roll::Begin { .. } | Roll::Resume(_)),
+    };
+    group::update(steps, spec, &scene.subnets, group, &used, &machines);
     if scene.context.machines == Machines::On {
         machines::size(
             steps,

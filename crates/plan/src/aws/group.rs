@@ -147,15 +147,23 @@ impl Draft {
     }
 }
 
+/// What pool Machines mean for an update.
+pub struct ForMachines {
+    /// The pool has Machines.
+    pub are_on: bool,
+    /// Members of the model before are to be replaced.
+    pub rolls: bool,
+}
+
 /// The one `UpdateAutoScalingGroup` of a plan, when anything differs. With pool Machines the sizes
-/// are theirs to move (`machines`).
+/// are theirs to move (`machines`), and another template `rolls` by their deletion.
 pub fn update(
     steps: &mut Steps<'_>,
     spec: &GroupSpec,
     subnets: &BTreeSet<String>,
     group: &Group,
     template_name: &str,
-    has_machines: bool,
+    machines: &ForMachines,
 ) {
     let mut draft = Draft {
         update: GroupUpdate {
@@ -166,10 +174,15 @@ pub fn update(
         effect: Effect::None,
         changes: Vec::new(),
     };
-    if !has_machines {
+    if !machines.are_on {
         size(&mut draft, spec, group);
     }
-    template(&mut draft, group, template_name);
+    let effect = if machines.are_on && machines.rolls {
+        Effect::Rolls
+    } else {
+        Effect::NewMachinesOnly
+    };
+    template(&mut draft, group, template_name, effect);
     zones(&mut draft, subnets, group);
     settings(&mut draft, spec, group);
     if draft.changes.is_empty() {
@@ -239,7 +252,7 @@ fn size(draft: &mut Draft, spec: &GroupSpec, group: &Group) {
     draft.effect = draft.effect.max(effect);
 }
 
-fn template(draft: &mut Draft, group: &Group, template_name: &str) {
+fn template(draft: &mut Draft, group: &Group, template_name: &str, effect: Effect) {
     let version = group.template_version.as_deref();
     if group.template_name.as_deref() == Some(template_name) && version == Some("$Latest") {
         return;
@@ -253,7 +266,7 @@ fn template(draft: &mut Draft, group: &Group, template_name: &str) {
         "launch_template",
         json!(old),
         json!(format!("{template_name} $Latest")),
-        Effect::NewMachinesOnly,
+        effect,
     );
 }
 

@@ -46,6 +46,8 @@ pub(super) fn settled(text: &str, folder: &str) -> String {
     }
     let mut lines: Vec<String> = text
         .lines()
+        // kubectl's own log of a watch that it gave up: there or not, by the moment.
+        .filter(|line| !line.contains("reflector.go:"))
         .map(|line| without_ages(line).trim_end().to_owned())
         .collect();
     // A genuine server names the problems of an object in no certain order.
