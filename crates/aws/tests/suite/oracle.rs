@@ -109,7 +109,7 @@ async fn botocore_writes_the_same_parameters() {
     new.insert("captf.io/template".to_owned(), "blue".to_owned());
     let id = first("CreateTags").param("ResourceId.1").to_owned();
     let filter = |name: &str, values: Value| json!({ "Name": name, "Values": values });
-    let states = json!(["pending", "running", "stopping", "stopped"]);
+    let states = json!(["pending", "running", "stopping", "stopped", "shutting-down"]);
     let rows: Vec<(&str, Value)> = vec![
         (
             "CreateLaunchTemplate",

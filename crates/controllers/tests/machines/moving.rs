@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
+use remuda_sim::{Effect, Fault};
 use remuda_testkit::{Demo, Mark, POOL, World};
 use serde_json::{Value, json};
 
@@ -26,6 +27,11 @@ fn instance_writes(world: &World, mark: Mark) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn a_pause_in_the_middle_of_a_creation_lets_the_move_go_on_within_a_minute() {
     let world = World::new().await;
+    let slow = Fault::new(Effect::Latency(Duration::from_secs(30)));
+    world
+        .aws
+        .faults()
+        .script(slow.on("autoscaling", "CreateAutoScalingGroup"));
     world.apply(&Demo::default().machines()).await;
     world.start();
     world

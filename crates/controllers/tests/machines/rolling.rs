@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::ranch::{GROUP, has_members, infra, live, machines, name, names, settled, settled_with};
 
 async fn change_model(world: &World) {
-    let bigger = json!({ "spec": { "variables": { "instance_type": "m6i.xlarge" } } });
-    world.patch(Kind::TerraformMachinePool, POOL, bigger).await;
+    let newer = json!({ "spec": { "template": { "spec": { "version": "v1.35.0" } } } });
+    world.patch(Kind::MachinePool, POOL, newer).await;
 }
 
 fn is_ready(machine: &Value) -> bool {
