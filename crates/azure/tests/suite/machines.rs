@@ -79,7 +79,10 @@ async fn settle(world: &World, pool: &mut Pool) {
             .iter()
             .all(|it| it.leaving.is_none() && !it.outdated && it.member.reason.is_none());
         let count = i64::try_from(members.len()).unwrap();
-        let is_settled = pass.is_settled() && is_at_rest && count == pool.inputs.replicas;
+        // An old set goes in a pass of its own, once its last instance has gone.
+        let is_alone = world.sim.world().scale_sets().len() == 1;
+        let is_complete = is_at_rest && is_alone && count == pool.inputs.replicas;
+        let is_settled = pass.is_settled() && is_complete;
         at_rest = if is_settled { at_rest + 1 } else { 0 };
         if at_rest == 2 {
             return;
