@@ -98,6 +98,10 @@ struct Document {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
+#[allow(
+    clippy::struct_field_names,
+    reason = "the names are those of Azure's document"
+)]
 struct Event {
     event_id: String,
     event_type: String,

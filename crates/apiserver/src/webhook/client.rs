@@ -44,6 +44,10 @@ struct Trust {
 type Connections = Client<Connector, Full<Bytes>>;
 
 /// How a webhook is reached.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one lives as long as one call, and nearly all are connections"
+)]
 enum Way {
     InProcess(axum::Router),
     Connections(Connections),

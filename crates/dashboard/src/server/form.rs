@@ -35,6 +35,7 @@ impl Form {
     }
 
     /// Refuses a form that this session was never shown.
+    #[allow(clippy::result_large_err, reason = "the refusal is the answer to send")]
     pub(super) fn check(&self, person: &Person) -> Result<(), Response> {
         if same(self.field("csrf"), &person.csrf) {
             return Ok(());

@@ -276,9 +276,6 @@ fn line(
 }
 
 fn departure(machine: &Value, now: Timestamp) -> Option<Departure> {
-    let begun = object::time(machine, "/metadata/deletionTimestamp")?;
-    let condition = object::condition(machine, "Deleting");
-    let reason = condition.map_or("", |condition| condition.reason);
     const ORDER: [(&str, &str, Option<&str>); 6] = [
         (
             "WaitingForPreDrainHook",
@@ -303,6 +300,9 @@ fn departure(machine: &Value, now: Timestamp) -> Option<Departure> {
         ("WaitingForInfrastructureDeletion", "Instance ends", None),
         ("DeletingNode", "Node removed", None),
     ];
+    let begun = object::time(machine, "/metadata/deletionTimestamp")?;
+    let condition = object::condition(machine, "Deleting");
+    let reason = condition.map_or("", |condition| condition.reason);
     let current = ORDER.iter().position(|(step, _, _)| *step == reason);
     let steps = ORDER.iter().enumerate().map(|(index, (_, name, started))| {
         let at = started.and_then(|pointer| object::time(machine, pointer));

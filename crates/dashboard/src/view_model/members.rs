@@ -291,6 +291,12 @@ impl Told<'_> {
 
 /// How a Machine is; nothing while its conditions say nothing.
 pub(crate) fn machine_state(machine: &Value) -> Option<(Level, String, Option<String>)> {
+    const STEPS: [(&str, &str); 4] = [
+        ("BootstrapConfigReady", "Preparing"),
+        ("InfrastructureReady", "Starting"),
+        ("NodeReady", "Joining"),
+        ("NodeHealthy", "Node not healthy"),
+    ];
     if object::is_deleting(machine) {
         let says = object::condition(machine, "Deleting");
         let word = match says.map(|deleting| deleting.reason) {
@@ -306,12 +312,6 @@ pub(crate) fn machine_state(machine: &Value) -> Option<(Level, String, Option<St
     if object::text(machine, "/status/phase") == Some("Failed") {
         return Some((Level::Bad, "Failed".to_owned(), None));
     }
-    const STEPS: [(&str, &str); 4] = [
-        ("BootstrapConfigReady", "Preparing"),
-        ("InfrastructureReady", "Starting"),
-        ("NodeReady", "Joining"),
-        ("NodeHealthy", "Node not healthy"),
-    ];
     let waits = STEPS.iter().find_map(|(kind, word)| {
         let condition = object::condition(machine, kind).filter(|c| !c.holds())?;
         Some((condition, *word))

@@ -1,5 +1,7 @@
 //! One pool: its machines in their zones, what is changing and why, what was done last.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 use remuda_api::keys::annotation;
 use serde::Serialize;
@@ -244,26 +246,24 @@ fn changes(
 
 fn counted(pool: &Value, counts: Counts, now: Timestamp) -> Option<Change> {
     let wanted = counts.wanted?;
-    let (what, kind) = if counts.have < wanted {
-        (
+    let (what, kind) = match counts.have.cmp(&wanted) {
+        Ordering::Less => (
             format!(
                 "{} to come: {wanted} wanted, {} there.",
                 count(wanted - counts.have, "machine"),
                 counts.have
             ),
             "ScalingUp",
-        )
-    } else if counts.have > wanted {
-        (
+        ),
+        Ordering::Greater => (
             format!(
                 "{} to go: {wanted} wanted, {} there.",
                 count(counts.have - wanted, "machine"),
                 counts.have
             ),
             "ScalingDown",
-        )
-    } else {
-        return None;
+        ),
+        Ordering::Equal => return None,
     };
     let condition = object::condition(pool, kind).filter(object::Condition::holds);
     Some(Change {
@@ -279,19 +279,6 @@ fn counted(pool: &Value, counts: Counts, now: Timestamp) -> Option<Change> {
 }
 
 fn of_infra(infra: &Value, now: Timestamp) -> Vec<Change> {
-    let mut changes = Vec::new();
-    if let Some(operation) = object::text(infra, "/status/activeJob/operation") {
-        let attempt =
-            object::int(infra, "/status/activeJob/attempt").filter(|attempt| *attempt > 1);
-        let again = attempt.map_or(String::new(), |attempt| format!(", attempt {attempt}"));
-        changes.push(Change {
-            level: Level::Busy,
-            what: format!("An operation is running: {operation}{again}."),
-            because: None,
-            since: object::time(infra, "/status/activeJob/startTime")
-                .map(|at| Moment::new(at, now)),
-        });
-    }
     const TELLING: [(&str, &str, Level, &str); 3] = [
         (
             "InputsApplied",
@@ -312,6 +299,19 @@ fn of_infra(infra: &Value, now: Timestamp) -> Vec<Change> {
             "The group is not healthy.",
         ),
     ];
+    let mut changes = Vec::new();
+    if let Some(operation) = object::text(infra, "/status/activeJob/operation") {
+        let attempt =
+            object::int(infra, "/status/activeJob/attempt").filter(|attempt| *attempt > 1);
+        let again = attempt.map_or(String::new(), |attempt| format!(", attempt {attempt}"));
+        changes.push(Change {
+            level: Level::Busy,
+            what: format!("An operation is running: {operation}{again}."),
+            because: None,
+            since: object::time(infra, "/status/activeJob/startTime")
+                .map(|at| Moment::new(at, now)),
+        });
+    }
     for (kind, status, level, what) in TELLING {
         let Some(condition) = object::condition(infra, kind).filter(|c| c.status == status) else {
             continue;

@@ -41,11 +41,10 @@ fn taint(node: &Value, actions: &mut Vec<Action>) {
     let cordon = cordoned.then_some((UNSCHEDULABLE, "NoSchedule"));
     let wanted: Vec<(&str, &str)> = wanted.into_iter().chain(cordon).collect();
     let of = |taint: &Value| {
-        let pair = (
+        (
             text(taint, "/key").to_owned(),
             text(taint, "/effect").to_owned(),
-        );
-        pair
+        )
     };
     let taints = list(node, "/spec/taints");
     let is_ours =
@@ -126,15 +125,12 @@ fn evict(state: &State, memory: &mut Memory, now: Duration, decision: &mut Decis
             continue;
         };
         let since = *memory.tainted.entry(name(node).to_owned()).or_insert(now);
-        match (since + patience)
-            .checked_sub(now)
-            .filter(|left| !left.is_zero())
-        {
-            Some(left) => decision.due_in(left),
-            None => {
-                let delete = Action::delete(Kind::Pod, pod, json!({}));
-                decision.actions.push(delete);
-            }
+        let left = (since + patience).checked_sub(now);
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            decision.due_in(left);
+        } else {
+            let delete = Action::delete(Kind::Pod, pod, json!({}));
+            decision.actions.push(delete);
         }
     }
 }
@@ -169,15 +165,12 @@ fn collect(state: &State, memory: &mut Memory, now: Duration, decision: &mut Dec
         .retain(|node, _| lost.iter().any(|pod| node_of(pod) == node));
     for pod in lost {
         let since = *memory.missing.entry(node_of(pod).to_owned()).or_insert(now);
-        match (since + MISSING)
-            .checked_sub(now)
-            .filter(|left| !left.is_zero())
-        {
-            Some(left) => decision.due_in(left),
-            None => {
-                let body = json!({ "gracePeriodSeconds": 0 });
-                decision.actions.push(Action::delete(Kind::Pod, pod, body));
-            }
+        let left = (since + MISSING).checked_sub(now);
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            decision.due_in(left);
+        } else {
+            let body = json!({ "gracePeriodSeconds": 0 });
+            decision.actions.push(Action::delete(Kind::Pod, pod, body));
         }
     }
 }

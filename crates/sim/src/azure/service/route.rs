@@ -164,7 +164,7 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Action, Target)> {
                 ..,
             ],
         ) => {
-            target.name = path.trim_end_matches('/').to_owned();
+            path.trim_end_matches('/').clone_into(&mut target.name);
             let service = if *kind == "galleries" {
                 "gallery"
             } else {
