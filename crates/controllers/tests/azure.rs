@@ -89,7 +89,7 @@ async fn a_crash_right_after_an_accepted_call_makes_no_second_set() {
 #[tokio::test(start_paused = true)]
 async fn an_announced_termination_waits_for_the_drain_and_no_longer() {
     let world = World::new().await;
-    world.apply(&Demo::azure()).await;
+    world.apply(&Demo::azure().machines()).await;
     world.start();
     world.says(AZURE_POOL, "Ready", "True", "Ready").await;
     world.is_running(AZURE_POOL, 3).await;

@@ -21,9 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 const LEASE: Duration = Duration::from_secs(15);
 
+/// Who worked, from when, and until when if it ended.
+type Entry = (String, Instant, Option<Instant>);
+
 /// When who worked.
 #[derive(Clone, Default)]
-struct Diary(Arc<Mutex<Vec<(String, Instant, Option<Instant>)>>>);
+struct Diary(Arc<Mutex<Vec<Entry>>>);
 
 /// One stretch of work; its end is written down when it is dropped.
 struct Stretch(Diary, usize);
@@ -139,7 +142,7 @@ async fn who_cannot_renew_stops_before_the_other_begins() {
         let one = candidate(&world, "one", &wire, &diary, stubborn);
         world.pass(Duration::from_secs(1)).await;
         let two = candidate(&world, "two", &Tripwire::never(), &diary, stubborn);
-        world.pass(Duration::from_secs(60)).await;
+        world.pass(Duration::from_mins(1)).await;
         assert_eq!(diary.who_works(), ["one"]);
         wire.refuse("holderIdentity");
         world.pass(LEASE + Duration::from_secs(3)).await;
@@ -166,7 +169,7 @@ async fn who_gets_no_answer_stops_before_the_other_begins() {
     let _two = candidate(&world, "two", &Tripwire::never(), &diary, true);
     world.pass(Duration::from_secs(10)).await;
     assert_eq!(diary.who_works(), ["one"]);
-    world.pass(Duration::from_secs(60)).await;
+    world.pass(Duration::from_mins(1)).await;
     assert!(wire.has_tripped());
     assert_eq!(diary.who_works(), ["two"]);
     assert_eq!(diary.gaps().len(), 1);

@@ -13,7 +13,7 @@ use remuda_plan::machines::{
             Bad, Checks, ClusterFacts, Health, NODE_STARTUP_TIMEOUT, NodeState, Target, judge,
         },
         limit::Limit,
-        owner::replacements,
+        owner::{Replacements, replacements},
     },
     view::{ConditionView, HEALTH_CHECK_SUCCEEDED, MachineView, OWNER_REMEDIATED},
 };
@@ -421,5 +421,5 @@ fn a_machine_that_is_well_again_is_left() {
 fn a_machine_that_goes_anyway_is_not_remediated() {
     let mut going = asked("a", 5, "WaitingForRemediation");
     going.metadata.deletion_timestamp = Some(now());
-    assert_eq!(replacements(&[&going], 1), Default::default());
+    assert_eq!(replacements(&[&going], 1), Replacements::default());
 }

@@ -42,6 +42,7 @@ pub(crate) struct Bootstrap {
 /// `spec.deletion`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[allow(clippy::struct_field_names, reason = "the names on the wire")]
 pub(crate) struct Deletion {
     pub node_drain_timeout_seconds: Option<i64>,
     pub node_volume_detach_timeout_seconds: Option<i64>,
@@ -71,6 +72,7 @@ pub(crate) struct Status {
 /// `status.deletion`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[allow(clippy::struct_field_names, reason = "the names on the wire")]
 pub(crate) struct DeletionTimes {
     pub wait_for_pre_drain_hook_start_time: Option<Timestamp>,
     pub node_drain_start_time: Option<Timestamp>,

@@ -43,7 +43,7 @@ pub(crate) fn routes(
 
 /// What others write on a Machine: its spec, and conditions that count towards `Ready`.
 fn own(machine: &DynamicObject) -> u64 {
-    let ours = MACHINE_CONDITIONS.map(|kind| kind.as_str());
+    let ours = MACHINE_CONDITIONS.map(remuda_plan::machines::condition::MachineCondition::as_str);
     let theirs: Vec<&Value> = conditions(machine)
         .filter(|condition| {
             let kind = condition["type"].as_str().unwrap_or_default();

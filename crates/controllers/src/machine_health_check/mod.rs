@@ -93,13 +93,11 @@ impl Workplace {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let due = last.get(key).map(|last| *last + BETWEEN);
-        match due.filter(|due| *due > now) {
-            Some(due) => Some(due - now),
-            None => {
-                last.insert(key.clone(), now);
-                None
-            }
+        if let Some(due) = due.filter(|due| *due > now) {
+            return Some(due - now);
         }
+        last.insert(key.clone(), now);
+        None
     }
 
     fn forget(&self, key: &ObjectKey) {

@@ -296,7 +296,7 @@ impl Pool<'_> {
     ) -> Result<View, Stop> {
         let goal = self.goal;
         let mut known = machines::Known {
-            taken: machines::taken(&self.gathered.world, ctx).await,
+            taken: machines::taken(&self.gathered.world, ctx),
             cordoned: BTreeSet::new(),
         };
         let view = self.view(observed, goal.freshness, &known)?;

@@ -35,7 +35,7 @@ pub(super) struct Known {
 
 /// Ids that other MachinePools of the cluster have registered, as the watch shows them. Without a
 /// watch (a preview) nobody is compared with.
-pub(super) async fn taken(world: &World, ctx: &Context) -> BTreeMap<String, String> {
+pub(super) fn taken(world: &World, ctx: &Context) -> BTreeMap<String, String> {
     let metadata = &world.pool.metadata;
     let own = world
         .owner

@@ -98,7 +98,7 @@ async fn a_node_name_taken_by_a_new_instance_is_not_the_old_ones() {
     // The new instance comes up under the old host name.
     stage
         .node("one", |node| {
-            node["spec"]["providerID"] = json!("aws:///us-east-1a/i-two")
+            node["spec"]["providerID"] = json!("aws:///us-east-1a/i-two");
         })
         .await;
     stage.machine("two", |_| {}).await;

@@ -40,7 +40,7 @@ async fn daemons_and_static_pods_stay_and_the_others_go() {
         .await;
     stage
         .pod("job", "one", |pod| {
-            pod["status"] = json!({ "phase": "Succeeded" })
+            pod["status"] = json!({ "phase": "Succeeded" });
         })
         .await;
     stage.pod("web", "one", |_| {}).await;
@@ -124,7 +124,7 @@ async fn without_a_timeout_a_budget_holds_for_as_long_as_it_does_not_allow() {
     // A second Pod elsewhere: the budget allows the first to go.
     stage
         .pod("web-2", "two", |pod| {
-            pod["metadata"]["labels"]["app"] = json!("web")
+            pod["metadata"]["labels"]["app"] = json!("web");
         })
         .await;
     stage

@@ -263,7 +263,7 @@ async fn available_comes_at_its_time_without_an_event() {
     let stage = Stage::new().await;
     stage
         .machine("one", |machine| {
-            machine["spec"]["minReadySeconds"] = json!(90)
+            machine["spec"]["minReadySeconds"] = json!(90);
         })
         .await;
     stage.node("one", |_| {}).await;

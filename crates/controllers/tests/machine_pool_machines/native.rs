@@ -153,7 +153,7 @@ async fn a_pool_comes_up_with_a_machine_for_every_instance() {
     world
         .eventually("its Machine is not Ready", || async {
             let machines = crate::herd::machines(&world).await;
-            let now = machines.get(first).map(|machine| states(machine));
+            let now = machines.get(first).map(&states);
             holds(now != Some(states(machine)), || format!("{now:?}"))
         })
         .await;

@@ -39,12 +39,12 @@ async fn a_pause_in_the_middle_of_a_creation_lets_the_move_go_on_within_a_minute
             Kind::TerraformMachinePool,
             POOL,
             "an operation holds the move",
-            |pool| pool["metadata"]["annotations"][BLOCK_MOVE] == "true",
+            |pool| !pool["metadata"]["annotations"][BLOCK_MOVE].is_null(),
         )
         .await;
     let pause = json!({ "spec": { "paused": true } });
     world.patch(Kind::Cluster, "demo", pause).await;
-    world.pass(Duration::from_secs(60)).await;
+    world.pass(Duration::from_mins(1)).await;
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     assert_eq!(pool["metadata"]["annotations"][BLOCK_MOVE], Value::Null);
     // What was begun is recorded: it goes on where it was, and nothing is made twice.

@@ -372,12 +372,13 @@ mod tests {
 
     #[test]
     fn a_new_machine_is_at_its_first_open_phase() {
+        use PhaseState::{Ahead, Done, Now};
+
         let mut new = fixtures::machine("web", 0);
         new["status"] = json!({ "conditions": [] });
         fixtures::set(&mut new, "BootstrapConfigReady", "True", "Ready", "", 3_590);
         let page = machine(&new, &fixtures::scene());
         let states: Vec<PhaseState> = page.phases.iter().map(|phase| phase.state).collect();
-        use PhaseState::{Ahead, Done, Now};
         assert_eq!(states, [Done, Done, Now, Ahead, Ahead]);
         assert_eq!(page.phases[1].after.as_deref(), Some("after 10 s"));
         assert_eq!(page.departure, None);

@@ -59,18 +59,16 @@ fn api(instance: Instance) -> Client {
             _ => None,
         };
         async move {
-            match router {
-                Some(router) => router.oneshot(request).await,
-                None => {
-                    let status = json!({
-                        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 401,
-                        "reason": "Unauthorized", "message": "Unauthorized",
-                    });
-                    let mut answer = Response::new(Body::from(status.to_string()));
-                    *answer.status_mut() = StatusCode::UNAUTHORIZED;
-                    Ok(answer)
-                }
+            if let Some(router) = router {
+                return router.oneshot(request).await;
             }
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 401,
+                "reason": "Unauthorized", "message": "Unauthorized",
+            });
+            let mut answer = Response::new(Body::from(status.to_string()));
+            *answer.status_mut() = StatusCode::UNAUTHORIZED;
+            Ok(answer)
         }
     });
     Client::new(service, "default")
@@ -261,6 +259,10 @@ impl World {
         })).await;
     }
 
+    #[allow(
+        clippy::unused_self,
+        reason = "reads as what it is: a request to this world"
+    )]
     pub(crate) fn request(
         &self,
         method: &str,
@@ -340,7 +342,11 @@ impl World {
         };
         let page = self.get("/calls", Some(&session)).await;
         let (_, after) = page.body.split_once("name=\"csrf\" value=\"").unwrap();
-        session.csrf = after.split('"').next().unwrap().to_owned();
+        after
+            .split('"')
+            .next()
+            .unwrap()
+            .clone_into(&mut session.csrf);
         session
     }
 
@@ -379,7 +385,8 @@ impl Stream {
                         .map(|text| text.trim().to_owned())
                 };
                 let (name, data) = (line("event:"), line("data:").unwrap_or_default());
-                self.read = rest.to_owned();
+                let rest = rest.to_owned();
+                self.read = rest;
                 match name {
                     Some(name) => return (name, data),
                     None => continue,

@@ -148,7 +148,7 @@ fn identities_are_used_by_name_and_by_inheritance() {
         identity_users(
             "mine",
             &pools,
-            &[cluster.clone()],
+            std::slice::from_ref(&cluster),
             &[by(json!({ "name": "mine" }))]
         ),
         [
@@ -160,7 +160,7 @@ fn identities_are_used_by_name_and_by_inheritance() {
         identity_users(
             "other",
             &pools,
-            &[cluster.clone()],
+            std::slice::from_ref(&cluster),
             &[by(json!({ "name": "mine" }))]
         ),
         ["TerraformMachinePool team-a/own"]

@@ -314,7 +314,7 @@ fn a_roll_changes_the_model_and_leaves_the_members_to_their_machines() {
         ask(&mut demo).ends = BTreeSet::from([provider(&victim)]);
         tended(&mut cloud, &mut demo, 3);
         left -= 1;
-        assert_eq!(cloud.templates.contains_key(&old), true);
+        assert!(cloud.templates.contains_key(&old));
     }
     assert_eq!(left, 0);
     let plan = cloud.plan(&demo).expect("a plan can be made");
