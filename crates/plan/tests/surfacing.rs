@@ -1,6 +1,7 @@
 //! Machines that a pool makes of its infrastructure machines.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "helpers of tests fail loudly, as tests do"
 )]
 

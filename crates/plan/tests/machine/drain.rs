@@ -120,7 +120,7 @@ fn rules_give_orders_and_a_later_order_waits_for_the_earlier() {
     let labeled = |name: &str, app: &str| {
         let app = app.to_owned();
         pod(name, |pod| {
-            pod["metadata"]["labels"] = json!({ "app": app })
+            pod["metadata"]["labels"] = json!({ "app": app });
         })
     };
     let rules = || {
@@ -293,7 +293,7 @@ fn a_silent_nodes_pods_get_a_second_and_overdue_ones_are_ignored() {
     let deleted = |name: &str, seconds: i64| {
         let stamp = at(seconds).to_string();
         pod(name, |pod| {
-            pod["metadata"]["deletionTimestamp"] = json!(stamp)
+            pod["metadata"]["deletionTimestamp"] = json!(stamp);
         })
     };
     let pods = || vec![pod("app", |_| {}), deleted("late", 98), deleted("soon", 99)];

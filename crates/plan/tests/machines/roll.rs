@@ -291,7 +291,7 @@ impl Model {
             .collect();
         for machine in &mut self.fleet.objects.machines {
             if fresh.contains(&machine.metadata.uid) {
-                machine.status.conditions[0].status = "True".to_owned();
+                "True".clone_into(&mut machine.status.conditions[0].status);
             }
             // A drain takes a step.
             if machine.is_deleting() {

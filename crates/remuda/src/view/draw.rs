@@ -143,7 +143,7 @@ fn machine_row(branch: &str, machine: &MachineView, drawing: Drawing) -> Vec<Cel
     let node = machine.node.as_ref();
     let state = machine.state.clone().unwrap_or_default();
     let object = machine.machine.as_ref();
-    let phase = object.map(|object| object.status()).unwrap_or_default();
+    let phase = object.map(super::ObjectView::status).unwrap_or_default();
     let seconds = object
         .map(|object| object.age_seconds)
         .or(node.map(|node| node.age_seconds));

@@ -22,7 +22,7 @@ pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 /// How a page is looked at.
@@ -69,14 +69,14 @@ impl Browser {
             driver,
             port: port.expect("chromedriver tells its port"),
             session: String::new(),
-            _profile: profile,
+            profile,
         };
         browser.open();
         Some(browser)
     }
 
     fn open(&mut self) {
-        let profile = self._profile.path().display().to_string();
+        let profile = self.profile.path().display().to_string();
         let arguments = [
             "--headless=new".to_owned(),
             "--no-sandbox".to_owned(),
@@ -89,7 +89,10 @@ impl Browser {
             "goog:chromeOptions": { "args": arguments },
         } } });
         let answer = self.ask("POST", "/session", &wanted);
-        self.session = answer["sessionId"].as_str().expect("a session").to_owned();
+        answer["sessionId"]
+            .as_str()
+            .expect("a session")
+            .clone_into(&mut self.session);
     }
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -118,7 +121,7 @@ impl Browser {
             .map_err(|e| e.to_string())?;
         let mut answer = Vec::new();
         // A driver that keeps the connection open is cut off by the length below.
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 8192];
         loop {
             let read = stream.read(&mut buffer).map_err(|e| e.to_string())?;
             answer.extend_from_slice(buffer.get(..read).unwrap_or_default());

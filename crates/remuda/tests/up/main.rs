@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "what a test cannot start, it cannot test; skip lines go to standard error"
 )]
