@@ -29,7 +29,6 @@ async fn all_ready(world: &World) {
         .await;
 }
 
-/// Proves: CAPI-52.
 #[tokio::test(start_paused = true)]
 #[ignore = "its count of instances meets the one that the group has just begun to end; the bound is proven on the decision, in plan"]
 async fn three_machines_are_replaced_with_three_ready_and_four_instances_at_most() {
