@@ -396,7 +396,7 @@ async fn ending_and_resizing_survive_a_stop_after_any_write() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "its check for emptied sets also meets the first, empty put of the new set"]
+#[ignore = "after some stop a PATCH carries capacity 0: as read from the new, empty set, or a fault; not looked into yet"]
 async fn a_roll_with_machines_survives_a_stop_after_any_write() {
     survives(Scenario::Roll, 12).await;
 }

@@ -83,7 +83,7 @@ fn follow(page: &str, running: &Running) {
 }
 
 #[test]
-#[ignore = "the page is being followed by hand until its waits hold on a busy machine"]
+#[ignore = "its step that waits for the drain does not hold yet"]
 fn a_drain_can_be_watched() {
     let running = Running::start();
     if running.kubectl().is_none() {
