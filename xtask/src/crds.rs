@@ -4,24 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::test::cargo;
+use crate::tools;
 
 const FOLDER: &str = "deploy/crds";
 
 /// Writes the files, or compares them with what the types say.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
-    let output = cargo(root)
-        .args(["run", "--quiet", "--package", "remuda", "--", "crds"])
-        .output()
-        .context("running remuda crds")?;
-    ensure!(
-        output.status.success(),
-        "remuda crds failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let wanted = split(&String::from_utf8(output.stdout)?)?;
+    let wanted = split(&tools::remuda_says(root, &["crds"])?)?;
     let folder = root.join(FOLDER);
     if check {
         return compare(&folder, &wanted);

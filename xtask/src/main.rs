@@ -1,4 +1,5 @@
-//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `soak`, `tidy`.
+//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `reference`,
+//! `release`, `soak`, `tidy`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,6 +10,9 @@ mod crds;
 mod dependencies;
 mod pages;
 mod proofs;
+mod reference;
+mod release;
+mod sbom;
 mod soak;
 mod sources;
 mod symmetry;
@@ -42,8 +46,16 @@ enum Chore {
     },
     /// Count which acceptance statements of docs/spec are cited by a test.
     Proofs(proofs::Options),
+    /// Write the pages of `docs/reference` that the program prints (or, with --check, compare).
+    Reference {
+        /// Change nothing; fail when a page is not up to date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Play simulated days from a seed and check what must always hold.
     Soak(soak::Options),
+    /// Build the binary as it is released, with its bill of materials, licences and sums.
+    Release(release::Options),
     /// House rules that a compiler does not check.
     Tidy,
 }
@@ -64,7 +76,9 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Crds { check } => crds::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
+        Chore::Reference { check } => reference::run(&root, check),
         Chore::Soak(options) => soak::run(&root, &options),
+        Chore::Release(options) => release::run(&root, &options),
         Chore::Tidy => tidy::run(&root),
     }
 }

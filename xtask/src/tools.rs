@@ -29,6 +29,35 @@ fn shown(command: &Command) -> String {
         .join(" ")
 }
 
+/// The folder that cargo builds into.
+pub(crate) fn target_folder(root: &Path) -> Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .exec()
+        .context("asking cargo for its target folder")?;
+    Ok(metadata.target_directory.into_std_path_buf())
+}
+
+/// What `remuda` prints when called like this. It is built with the whole workspace, as the tests
+/// build it, so that nothing is compiled twice.
+pub(crate) fn remuda_says(root: &Path, arguments: &[&str]) -> Result<String> {
+    let mut build = crate::test::cargo(root);
+    build.args(["build", "--quiet", "--workspace", "--bins", "--locked"]);
+    ensure!(build.status()?.success(), "remuda does not build");
+    let output = Command::new(target_folder(root)?.join("debug/remuda"))
+        .args(arguments)
+        .output()
+        .context("running remuda")?;
+    ensure!(
+        output.status.success(),
+        "remuda {} failed: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// Whether a program answers when called with these arguments.
 fn answers(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)

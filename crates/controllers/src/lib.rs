@@ -25,6 +25,7 @@ pub mod election;
 pub mod events;
 pub mod kinds;
 pub mod objects;
+pub mod reference;
 pub mod run;
 pub mod terraform_machine_pool;
 pub mod workload;

@@ -10,6 +10,8 @@
 //! (time is a parameter), randomness, the network, a Kubernetes client, a cloud SDK, hash maps
 //! whose order could reach an output.
 
+mod documented;
+
 pub mod admission;
 pub mod aws;
 pub mod azure;

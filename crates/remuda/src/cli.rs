@@ -5,6 +5,7 @@ mod crds;
 mod formats;
 mod machine;
 mod manager;
+mod reference;
 mod sim;
 mod up;
 mod values;
@@ -19,6 +20,7 @@ pub(crate) use crds::CrdsArgs;
 pub(crate) use formats::{DataFormat, TextFormat};
 pub(crate) use machine::{MachineCommand, MachineDeleteArgs, MachineEventsArgs};
 pub(crate) use manager::{AgentArgs, CoreMode, ManagerArgs};
+pub(crate) use reference::{Page, ReferenceArgs};
 pub(crate) use sim::{SimArgs, SimCloud};
 pub(crate) use up::{BackupArgs, CloudKind, RestoreArgs, UpArgs};
 pub(crate) use view::{GetArgs, GetFormat, Noun, PlanArgs, PlanFormat};
@@ -101,6 +103,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kubectl apply -f deploy/agent.yaml\n  remuda agent --node-name \"$(hostname)\""
     )]
     Agent(AgentArgs),
+    /// Print a page of the reference as Markdown.
+    #[command(
+        after_help = "Examples:\n  remuda reference variables | less\n  remuda reference conditions | grep WaitingForBootstrapData"
+    )]
+    Reference(ReferenceArgs),
     /// Print a completion script for a shell.
     #[command(
         after_help = "Examples:\n  source <(remuda completions bash)\n  remuda completions zsh > ~/.zfunc/_remuda"

@@ -15,6 +15,7 @@ mod manager;
 mod output;
 mod plan_text;
 mod preview_view;
+mod reference;
 mod up;
 mod view;
 mod webhooks;

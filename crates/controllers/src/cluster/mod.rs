@@ -6,7 +6,7 @@
 
 mod status;
 mod watch;
-mod workers;
+pub(crate) mod workers;
 
 use std::{
     collections::HashMap,

@@ -9,13 +9,19 @@ use serde_json::{Value, json};
 
 use crate::conditions::{Wanted, status_of};
 
-/// Reasons of condition `WorkersAvailable`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
-    Available,
-    NotAvailable,
-    AvailableUnknown,
-    NoWorkers,
+remuda_plan::documented! {
+    /// Reasons of condition `WorkersAvailable`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Reason {
+        /// Every machine pool has as many replicas available as it wants.
+        Available,
+        /// A machine pool has fewer replicas available than it wants.
+        NotAvailable,
+        /// Whether enough replicas are available is not known.
+        AvailableUnknown,
+        /// The cluster has no machine pools.
+        NoWorkers,
+    }
 }
 
 /// A machine pool, as far as its Cluster counts it.

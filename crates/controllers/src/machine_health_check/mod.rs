@@ -13,7 +13,7 @@
 //! | `publish` | conditions of Machines, status |
 //! | `watch` | what wakes a check |
 
-mod conditions;
+pub(crate) mod conditions;
 mod external;
 mod gather;
 mod objects;

@@ -21,7 +21,7 @@
 //! | `watch` | what wakes a pool |
 
 mod adopt;
-mod conditions;
+pub(crate) mod conditions;
 mod facts;
 mod gather;
 mod machines;

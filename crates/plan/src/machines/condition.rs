@@ -1,28 +1,30 @@
 //! Condition types and reasons of a Machine. Strings appear only where they are serialized.
 
-/// Condition types of a Machine that its controller writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MachineCondition {
-    /// Ready for long enough.
-    Available,
-    /// The bootstrap data is there.
-    BootstrapConfigReady,
-    /// It is being deleted; False is good.
-    Deleting,
-    /// The instance is there.
-    InfrastructureReady,
-    /// The Node is Ready and under no pressure.
-    NodeHealthy,
-    /// The Node is Ready.
-    NodeReady,
-    /// Nothing is reconciled.
-    Paused,
-    /// All that counts holds.
-    Ready,
-    /// It is as a new one would be.
-    UpToDate,
-    /// It is being changed in place; False is good.
-    Updating,
+crate::documented! {
+    /// Condition types of a Machine that its controller writes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum MachineCondition {
+        /// Ready for long enough.
+        Available,
+        /// The bootstrap data is there.
+        BootstrapConfigReady,
+        /// It is being deleted; False is good.
+        Deleting,
+        /// The instance is there.
+        InfrastructureReady,
+        /// The Node is Ready and under no pressure.
+        NodeHealthy,
+        /// The Node is Ready.
+        NodeReady,
+        /// Nothing is reconciled.
+        Paused,
+        /// All that counts holds.
+        Ready,
+        /// It is as a new one would be.
+        UpToDate,
+        /// It is being changed in place; False is good.
+        Updating,
+    }
 }
 
 /// All of them.
@@ -39,45 +41,81 @@ pub const MACHINE_CONDITIONS: [MachineCondition; 10] = [
     MachineCondition::Updating,
 ];
 
-/// Reasons of these conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the field's own")]
-pub enum MachineReason {
-    Available,
-    ConnectionDown,
-    DataSecretProvided,
-    Deleting,
-    DeletingNode,
-    DeletionCompleted,
-    DrainingNode,
-    InternalError,
-    InspectionFailed,
-    NodeDeleted,
-    NodeDoesNotExist,
-    NodeHealthy,
-    NodeHealthyUnknown,
-    NodeNotHealthy,
-    NodeNotReady,
-    NodeReady,
-    NodeReadyUnknown,
-    NotDeleting,
-    NotPaused,
-    NotReady,
-    NotUpToDate,
-    NotUpdating,
-    ObjectDeleted,
-    ObjectDoesNotExist,
-    Paused,
-    Ready,
-    ReadyUnknown,
-    UpToDate,
-    UpToDateUnknown,
-    WaitingForBootstrapDeletion,
-    WaitingForInfrastructureDeletion,
-    WaitingForMinReadySeconds,
-    WaitingForPreDrainHook,
-    WaitingForPreTerminateHook,
-    WaitingForVolumeDetach,
+crate::documented! {
+    /// Reasons of these conditions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MachineReason {
+        /// It has been ready for as long as `minReadySeconds` asks.
+        Available,
+        /// The workload cluster has not answered for a while.
+        ConnectionDown,
+        /// The bootstrap data is there.
+        DataSecretProvided,
+        /// Its deletion is under way; the message says what it waits for.
+        Deleting,
+        /// The Node is being removed.
+        DeletingNode,
+        /// All that its deletion waits for is done.
+        DeletionCompleted,
+        /// Its Node is being drained; the message names pods that do not go and why.
+        DrainingNode,
+        /// Something that should not happen did; the log has it.
+        InternalError,
+        /// The Node could not be read.
+        InspectionFailed,
+        /// The Node was there and is gone.
+        NodeDeleted,
+        /// There is no Node with this provider ID yet.
+        NodeDoesNotExist,
+        /// The Node is Ready and under no pressure.
+        NodeHealthy,
+        /// The Node's conditions are not known.
+        NodeHealthyUnknown,
+        /// The Node is not Ready or is under pressure.
+        NodeNotHealthy,
+        /// The Node is not Ready.
+        NodeNotReady,
+        /// The Node is Ready.
+        NodeReady,
+        /// Whether the Node is Ready is not known.
+        NodeReadyUnknown,
+        /// Nobody asked for its deletion.
+        NotDeleting,
+        /// Nobody paused it.
+        NotPaused,
+        /// Something that counts does not hold; the message names it.
+        NotReady,
+        /// It differs from what a new one would be; the message says in what.
+        NotUpToDate,
+        /// It is not being changed in place.
+        NotUpdating,
+        /// Its infrastructure object was there and is gone.
+        ObjectDeleted,
+        /// Its infrastructure object is not there yet.
+        ObjectDoesNotExist,
+        /// The object or its cluster is paused: nothing is changed.
+        Paused,
+        /// All that counts holds.
+        Ready,
+        /// Something that counts is not known yet; the message names it.
+        ReadyUnknown,
+        /// It is as a new one would be.
+        UpToDate,
+        /// Whether it is as a new one would be is not known.
+        UpToDateUnknown,
+        /// Its bootstrap object is still going.
+        WaitingForBootstrapDeletion,
+        /// Its instance is still going.
+        WaitingForInfrastructureDeletion,
+        /// It is ready, but not for long enough yet.
+        WaitingForMinReadySeconds,
+        /// A pre-drain hook holds it back; the message names the annotation.
+        WaitingForPreDrainHook,
+        /// A pre-terminate hook holds it back; the message names the annotation.
+        WaitingForPreTerminateHook,
+        /// Volumes are still attached to its Node; the message names them.
+        WaitingForVolumeDetach,
+    }
 }
 
 impl MachineCondition {

@@ -172,31 +172,46 @@ fn repair(owner: Owner<'_>, infra: &InfraMachine) -> Option<Value> {
     Some(json!({ "metadata": patch }))
 }
 
-/// Types of the conditions of a member's object, in the order in which they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
-    /// It is on its way out.
-    Leaving,
-    /// Its instance runs.
-    Ready,
-    /// It is made as a new one would be.
-    UpToDate,
+crate::documented! {
+    /// Types of the conditions of a member's object, in the order in which they are written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Type {
+        /// It is on its way out. Negative polarity.
+        Leaving,
+        /// Its instance runs.
+        Ready,
+        /// It is made as a new one would be.
+        UpToDate,
+    }
 }
 
-/// Reasons of these conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
-    Provisioned,
-    NotProvisioned,
-    InstanceStopped,
-    InstanceDegraded,
-    InstanceTerminated,
-    InstanceStateUnknown,
-    Deleting,
-    UpToDate,
-    NotUpToDate,
-    HeldByCloud,
-    Ending,
+crate::documented! {
+    /// Reasons of these conditions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Reason {
+        /// Its instance runs.
+        Provisioned,
+        /// Its instance is coming up.
+        NotProvisioned,
+        /// Its instance was stopped.
+        InstanceStopped,
+        /// Its instance runs with a fault.
+        InstanceDegraded,
+        /// Its instance is gone.
+        InstanceTerminated,
+        /// Its instance is in a state that is not known here.
+        InstanceStateUnknown,
+        /// Its deletion is under way.
+        Deleting,
+        /// It is as a new one would be.
+        UpToDate,
+        /// It differs from what a new one would be.
+        NotUpToDate,
+        /// The cloud ends it and holds it until its Node is drained.
+        HeldByCloud,
+        /// The cloud ends it.
+        Ending,
+    }
 }
 
 impl fmt::Display for Type {

@@ -2,51 +2,87 @@
 
 use std::fmt;
 
-/// Event reasons that keep their meaning without Jobs and state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(
-    missing_docs,
-    reason = "the names are the contract's own; the document explains them"
-)]
-pub enum EventReason {
-    Provisioned,
-    InputsChanged,
-    ProviderIDSet,
-    Paused,
-    Resumed,
-    ConditionChanged,
-    OutputsInvalid,
-    JobCreated,
-    JobSucceeded,
-    JobFailed,
-    JobDeadlineExceeded,
-    JobInterrupted,
-    WaitingForClusterOperation,
-    RetainedStateAdopted,
-    RetainedStateFound,
-    OwnerReferencesRepaired,
-    StateUnreadable,
-    StateLost,
-    StateAdopted,
-    DriftRemediationStarted,
-    DriftResolved,
-    DriftDetected,
-    InstanceHealthy,
-    InstanceUnhealthy,
-    IdentityNotAllowed,
-    DeletionStarted,
-    Destroyed,
-    FinalizerRemoved,
-    InfrastructureRetained,
-    InfrastructureAbandoned,
-    ExternallyManagedReleased,
-    ReplicasWrittenBack,
-    ReplicasManagedExternally,
-    NodeLabelsDropped,
-    InstanceLaunchFailed,
-    RollFailed,
-    ZoneNotExported,
-    MachineDeleted,
+crate::documented! {
+    /// Event reasons that keep their meaning without Jobs and state.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum EventReason {
+        /// The pool is complete for the first time.
+        Provisioned,
+        /// What the objects ask for has changed.
+        InputsChanged,
+        /// The group in the cloud is known by its id.
+        ProviderIDSet,
+        /// Someone paused the pool or its cluster.
+        Paused,
+        /// The pause was lifted.
+        Resumed,
+        /// A condition changed its status.
+        ConditionChanged,
+        /// What was found breaks the contract.
+        OutputsInvalid,
+        /// An apply or a teardown began.
+        JobCreated,
+        /// An apply or a teardown ended well.
+        JobSucceeded,
+        /// A step of an apply or a teardown was refused.
+        JobFailed,
+        /// An operation took longer than its deadline.
+        JobDeadlineExceeded,
+        /// An operation was found unfinished, and is taken up again.
+        JobInterrupted,
+        /// Another operation on the cluster comes first.
+        WaitingForClusterOperation,
+        /// A kept record was taken over.
+        RetainedStateAdopted,
+        /// A record of an earlier pool of this name was found.
+        RetainedStateFound,
+        /// Owner references were missing and were set again.
+        OwnerReferencesRepaired,
+        /// The record could not be read.
+        StateUnreadable,
+        /// The record is gone while the cloud still has the pool.
+        StateLost,
+        /// A pool made by captf's module was taken over.
+        StateAdopted,
+        /// The repair of drift began.
+        DriftRemediationStarted,
+        /// The cloud is as it was applied again.
+        DriftResolved,
+        /// The cloud differs from what was applied.
+        DriftDetected,
+        /// All members are healthy again.
+        InstanceHealthy,
+        /// A member is unhealthy; the note names it.
+        InstanceUnhealthy,
+        /// The identity may not be used from this namespace.
+        IdentityNotAllowed,
+        /// The teardown began.
+        DeletionStarted,
+        /// All that the pool had in the cloud is gone.
+        Destroyed,
+        /// The object may go.
+        FinalizerRemoved,
+        /// The pool goes, what it had in the cloud stays, as its deletion policy says.
+        InfrastructureRetained,
+        /// The pool goes though its cloud resources may still be there.
+        InfrastructureAbandoned,
+        /// The count belongs to the pool again.
+        ExternallyManagedReleased,
+        /// The cloud's count was written to the MachinePool.
+        ReplicasWrittenBack,
+        /// The cloud scales, yet another controller owns the count.
+        ReplicasManagedExternally,
+        /// Labels that a kubelet may not set itself were left out of the bootstrap data.
+        NodeLabelsDropped,
+        /// The cloud could not launch an instance; the note holds the cloud's words.
+        InstanceLaunchFailed,
+        /// A roll in the cloud failed or was cancelled.
+        RollFailed,
+        /// The pool keeps a zone that the cluster no longer exports.
+        ZoneNotExported,
+        /// A member was ended by its name.
+        MachineDeleted,
+    }
 }
 
 impl EventReason {

@@ -8,6 +8,7 @@ mod get;
 mod machine;
 mod manager;
 mod plan;
+mod reference;
 mod restore;
 mod sim;
 mod up;
@@ -32,6 +33,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(&args),
         Command::Agent(args) => agent::run(args).await,
+        Command::Reference(args) => reference::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::Version { output } => version::run(output),
     }

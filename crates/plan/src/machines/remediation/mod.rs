@@ -15,31 +15,33 @@ pub mod health;
 pub mod limit;
 pub mod owner;
 
-/// Reasons that health checks and owners give in the conditions of a Machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// Nothing speaks against it.
-    HealthCheckSucceeded,
-    /// A person asks for its replacement.
-    HasRemediateAnnotation,
-    /// One of its conditions is bad for too long.
-    UnhealthyMachine,
-    /// Its Node is gone.
-    NodeDeleted,
-    /// Its Node has not come.
-    NodeStartupTimeout,
-    /// One of its Node's conditions is bad for too long.
-    UnhealthyNode,
-    /// The owner should replace it.
-    WaitingForRemediation,
-    /// The owner deletes it.
-    MachineDeleting,
-    /// Others go first.
-    RemediationDeferred,
-    /// The template of external remediation does not exist.
-    RemediationTemplateNotFound,
-    /// The request for external remediation could not be made.
-    RemediationRequestCreationFailed,
+crate::documented! {
+    /// Reasons that health checks and owners give in the conditions of a Machine.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Reason {
+        /// Nothing speaks against it.
+        HealthCheckSucceeded,
+        /// A person asks for its replacement.
+        HasRemediateAnnotation,
+        /// One of its conditions is bad for too long.
+        UnhealthyMachine,
+        /// Its Node is gone.
+        NodeDeleted,
+        /// Its Node has not come.
+        NodeStartupTimeout,
+        /// One of its Node's conditions is bad for too long.
+        UnhealthyNode,
+        /// The owner should replace it.
+        WaitingForRemediation,
+        /// The owner deletes it.
+        MachineDeleting,
+        /// Others go first.
+        RemediationDeferred,
+        /// The template of external remediation does not exist.
+        RemediationTemplateNotFound,
+        /// The request for external remediation could not be made.
+        RemediationRequestCreationFailed,
+    }
 }
 
 impl Reason {
