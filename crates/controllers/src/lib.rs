@@ -20,6 +20,7 @@
 pub mod admission;
 pub mod agent;
 pub mod clock;
+pub mod connect;
 pub mod context;
 pub mod election;
 pub mod events;

@@ -98,6 +98,6 @@ async fn connect(secret: &Secret) -> Result<Client, Unreachable> {
         .map_err(|_| {
             Unreachable::BadKubeconfig("its context, cluster or user is incomplete".to_owned())
         })?;
-    Client::try_from(config)
+    crate::connect::client(config)
         .map_err(|_| Unreachable::BadKubeconfig("no client can be built from it".to_owned()))
 }

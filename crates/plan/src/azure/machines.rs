@@ -120,6 +120,26 @@ pub fn tend(
     Ok(steps.into_plan())
 }
 
+/// Ends drained instances of a pool that goes where Azure still works on their set. It may not be
+/// deleted then, and would hold them for as long as the ones before them take, notifications and all.
+///
+/// # Errors
+/// The read that failed.
+pub(super) fn end_meanwhile(
+    handle: &Handle,
+    observed: &Observed,
+    record: &AzureRecord,
+    context: &PoolContext<'_>,
+) -> Result<Vec<Call>, PlanStop> {
+    let Some(wish) = context.machines.wish() else {
+        return Ok(Vec::new());
+    };
+    let mut fleet = Fleet::look(handle, observed, record.clone(), context)?;
+    let is_worked_on = |crew: &Crew<'_>| crew.set.state == ProvisioningState::Running;
+    fleet.sets.retain(|_, crew| is_worked_on(crew));
+    Ok(fleet.ends(&wish.ends.iter().collect()))
+}
+
 /// The pool's sets with their instances.
 struct Fleet<'a> {
     record: AzureRecord,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    names,
+    machines, names,
     observed::{Handle, Observed, Presence},
     ownership,
     remembered::azure_record,
@@ -50,6 +50,9 @@ pub fn teardown(
     let is_free = steps::go_on(&mut steps, sets, &observed.operation, |operation| {
         matches!(operation.kind, OperationKind::Empty | OperationKind::Delete)
     })?;
+    for call in machines::end_meanwhile(handle, observed, &record, context)? {
+        steps.call(call);
+    }
     if is_free {
         for set in ours.values() {
             let presence = sets.get(&set.name).unwrap_or(&Presence::Absent);

@@ -249,3 +249,31 @@ fn machines_that_leave_do_not_make_the_pool_unhealthy() {
     assert_eq!(outputs.replicas, Some(2));
     assert!(outputs.health.healthy, "{:?}", outputs.health);
 }
+
+#[test]
+fn whoever_is_drained_late_ends_while_azure_still_works_on_the_set() {
+    let mut ranch = Ranch::new(demo());
+    ranch.demo.wish = Some(GroupWish {
+        ends: ids([0, 1]).into_iter().collect(),
+        ..GroupWish::default()
+    });
+    ranch.pass_as_decided(Operation::Refresh, usize::MAX);
+    let held = ranch.cloud.sets.get_mut(SET).expect("the set");
+    held.set.state = ProvisioningState::Running;
+    ranch.demo.wish = Some(GroupWish {
+        ends: ids([0, 1, 2]).into_iter().collect(),
+        ..GroupWish::default()
+    });
+    ranch.cloud.calls.clear();
+    let plan = ranch.cloud.teardown(&ranch.demo);
+    ranch.cloud.run(&mut ranch.demo, &plan, usize::MAX);
+    let ended = format!("END {SET} 2");
+    assert!(
+        ranch.cloud.calls.contains(&ended),
+        "{:?}",
+        ranch.cloud.calls
+    );
+    assert!(ranch.staying().is_empty());
+    let again = ranch.cloud.teardown(&ranch.demo);
+    assert!(Ranch::removals(&again).is_empty(), "nobody is ended twice");
+}

@@ -161,8 +161,17 @@ impl Ranch {
 
     /// One pass of as many steps as `crash_after` allows.
     pub(crate) fn pass(&mut self, operation: Operation, crash_after: usize) -> (Plan, End) {
-        self.demo.now += 10;
         self.decide();
+        self.pass_as_decided(operation, crash_after)
+    }
+
+    /// One pass with the wish as it is.
+    pub(crate) fn pass_as_decided(
+        &mut self,
+        operation: Operation,
+        crash_after: usize,
+    ) -> (Plan, End) {
+        self.demo.now += 10;
         let plan = self.plan(operation).expect("a plan can be made");
         let end = self.cloud.run(&mut self.demo, &plan, crash_after);
         (plan, end)

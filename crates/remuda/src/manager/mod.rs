@@ -112,7 +112,7 @@ async fn connect(args: &ManagerArgs) -> Result<Client> {
             .await
             .context("no Kubernetes API: give --kubeconfig, or run inside a cluster")?,
     };
-    Client::try_from(config).context("connecting to the Kubernetes API")
+    remuda_controllers::connect::client(config).context("connecting to the Kubernetes API")
 }
 
 /// The id that new records get: the UID of the manager's namespace, the same for every replica and

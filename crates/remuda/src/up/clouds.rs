@@ -9,7 +9,7 @@ use remuda_cloud::measured::CallMeter;
 use remuda_sim::{
     RestoreError, SimClock,
     aws::{AwsSim, AwsSimBuilder},
-    azure::{AzureSim, AzureSimBuilder},
+    azure::{AzureSim, AzureSimBuilder, Timing},
 };
 use tokio::{
     net::TcpListener,
@@ -101,8 +101,13 @@ fn aws(speed: f64) -> AwsSimBuilder {
 }
 
 fn azure(speed: f64) -> AzureSimBuilder {
+    let mut timing = Timing::realistic();
+    // Clients wait in real time, and what they wait for passes in the cloud's.
+    let wait = Duration::from_secs(timing.retry_after);
+    timing.retry_after = scaled(wait, speed).as_secs().max(1);
     AzureSim::builder()
         .clock(clock(speed))
+        .timing(timing)
         .seed(fastrand::u64(..))
 }
 

@@ -83,7 +83,6 @@ fn follow(page: &str, running: &Running) {
 }
 
 #[test]
-#[ignore = "its step that waits for the drain does not hold yet"]
 fn a_drain_can_be_watched() {
     let running = Running::start();
     if running.kubectl().is_none() {

@@ -155,7 +155,7 @@ fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
         "demo-azure-pool-0",
         "-n",
         "team-a",
-        "--timeout=80s",
+        "--timeout=150s",
     ]);
     let left = kubectl.run(&["get", "terraformmachinepools", "-n", "team-a", "-o", "name"]);
     assert_eq!(left, "");
