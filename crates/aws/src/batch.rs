@@ -150,6 +150,7 @@ impl Sweep {
             // Registered before looking, so that a batch that ends in between is not missed.
             finished.as_mut().enable();
             if let Some(answer) = self.look(name, max_age, asked_at) {
+                self.tell(&answer);
                 return answer;
             }
             self.drive();
@@ -167,7 +168,16 @@ impl Sweep {
         let mut state = self.lock();
         state.interest.insert(name.to_owned(), answer.asked_at);
         state.keep(name, answer.clone());
+        drop(state);
+        self.tell(&answer);
         answer
+    }
+
+    /// Whoever counts learns how old an answer is that could be read.
+    fn tell(&self, answer: &Answer) {
+        if !answer.failed() {
+            self.clients.told(answer.asked_at.elapsed());
+        }
     }
 
     /// A group was written to, or is known to have changed: what was read before is void.

@@ -26,7 +26,7 @@ use aws_types::region::Region;
 use remuda_cloud::{
     CloudError,
     budget::{Budget, Ceiling},
-    measured::{CallMeter, CallRecord},
+    measured::{CallMeter, CallRecord, SweepAnswer},
     retry::{self, Repeat},
 };
 use remuda_plan::error::FailureClass;
@@ -217,6 +217,9 @@ impl Clients {
 
     async fn take_turn(&self, call: &Call) -> Result<(), CloudError> {
         self.budget.admit(call.bucket).await.map_err(|too_long| {
+            if let Some(meter) = &self.meter {
+                meter.held_back(&self.region);
+            }
             let mut failure = errors::failure(
                 FailureClass::Throttled,
                 call.name,
@@ -263,6 +266,14 @@ impl Clients {
         let mut since = lock(&self.not_ready_since);
         if !since.is_empty() {
             since.remove(&(call.name, subject.to_owned()));
+        }
+    }
+
+    /// A sweep told a pool of its group.
+    pub(crate) fn told(&self, age: Duration) {
+        if let Some(meter) = &self.meter {
+            let region = &self.region;
+            meter.answered(&SweepAnswer { region, age });
         }
     }
 

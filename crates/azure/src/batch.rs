@@ -143,7 +143,11 @@ impl Sweep {
             )?;
             Ok(raw.into_iter().map(scale_set::read).collect())
         };
-        group.sets.read(need, fetch).await.value
+        let answer = group.sets.read(need, fetch).await;
+        if answer.value.is_ok() {
+            self.clients.told(answer.asked_at.elapsed());
+        }
+        answer.value
     }
 
     /// All autoscale settings of the handle's group.

@@ -15,7 +15,7 @@ use http_body_util::Full;
 use remuda_cloud::{
     CloudError,
     budget::{self, Budget, Ceiling, TooLong},
-    measured::{CallMeter, CallRecord},
+    measured::{CallMeter, CallRecord, SweepAnswer},
     retry::{self, Repeat},
 };
 use remuda_plan::{error::FailureClass, pool::secret::Secret};
@@ -275,12 +275,23 @@ impl Clients {
         request.body(Full::new(body))
     }
 
+    /// A sweep told a pool of its group.
+    pub(crate) fn told(&self, age: Duration) {
+        if let Some(meter) = &self.meter {
+            let region = &self.region;
+            meter.answered(&SweepAnswer { region, age });
+        }
+    }
+
     async fn take_turn(&self, call: &Call) -> Result<(), CloudError> {
         for bucket in [call.arm, call.policy] {
             self.budget
                 .admit(bucket)
                 .await
                 .map_err(|TooLong { wait }| {
+                    if let Some(meter) = &self.meter {
+                        meter.held_back(&self.region);
+                    }
                     let why = format!("the call budget of {} is used up", self.region);
                     let mut failure = errors::failure(FailureClass::Throttled, call.name, why);
                     failure.retry_after_seconds = Some(whole_seconds(wait));

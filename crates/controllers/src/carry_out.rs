@@ -3,7 +3,7 @@
 
 use remuda_cloud::{Applied, PoolSession};
 use remuda_plan::{
-    driver::Handle,
+    driver::{Driver, Handle},
     pool::{
         action::{Action, Outlook, Plan, Step},
         record::Record,
@@ -11,7 +11,10 @@ use remuda_plan::{
     status::pass::{Pass, PassEnd},
 };
 
-use crate::record::RecordStore;
+use crate::{
+    metrics::{Metrics, StepEnd},
+    record::RecordStore,
+};
 
 /// Where steps are carried out.
 pub(crate) struct Site<'a> {
@@ -23,6 +26,10 @@ pub(crate) struct Site<'a> {
     pub records: &'a RecordStore<'a>,
     /// The record the pass began with.
     pub record: Option<&'a Record>,
+    /// Which cloud it is.
+    pub driver: Driver,
+    /// What is counted.
+    pub metrics: &'a Metrics,
 }
 
 /// Carries out `plan` and writes into `pass` how far it came.
@@ -65,7 +72,14 @@ async fn remember(record: &Record, site: &Site<'_>, pass: &mut Pass) -> bool {
 
 /// Makes the step's cloud call; `false`: the pass ends here.
 async fn call(step: &Step, site: &Site<'_>, pass: &mut Pass) -> bool {
-    match site.session.apply(site.handle, &step.action).await {
+    let applied = site.session.apply(site.handle, &step.action).await;
+    let end = match &applied {
+        Ok(Applied::Done | Applied::AlreadySo) => StepEnd::Done,
+        Ok(Applied::Pending { .. } | Applied::Started { .. }) => StepEnd::Pending,
+        Err(_) => StepEnd::Failed,
+    };
+    site.metrics.step(site.driver, step.effect, end);
+    match applied {
         Ok(Applied::Done | Applied::AlreadySo) => {
             tracing::info!(object = %step.object, because = %step.because, "done");
             pass.carried_out += 1;

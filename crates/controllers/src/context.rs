@@ -19,7 +19,10 @@ use remuda_plan::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{clock::Clock, events::Recorder, objects::LiveObjects, workload::WorkloadClusters};
+use crate::{
+    clock::Clock, events::Recorder, metrics::Metrics, objects::LiveObjects,
+    workload::WorkloadClusters,
+};
 
 /// Field manager of everything Remuda writes as a provider.
 pub const FIELD_MANAGER: &str = "remuda";
@@ -38,6 +41,8 @@ pub struct Context {
     pub workload: Arc<dyn WorkloadClusters>,
     /// Settings of this manager.
     pub manager: Manager,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
     /// Asked to stop: no new operation starts, running ones end as interrupted.
     pub shutdown: CancellationToken,
     /// All MachinePools with the ids they have registered; unset where nothing watches.
@@ -56,8 +61,9 @@ impl Context {
         manager: Manager,
     ) -> Self {
         let objects = LiveObjects::new(client);
+        let metrics = Metrics::new(&manager.version, clock.clone());
         Self {
-            events: Recorder::new(objects.clone(), clock.clone()),
+            events: Recorder::new(objects.clone(), clock.clone(), metrics.clone()),
             objects,
             backends: backends
                 .into_iter()
@@ -66,10 +72,19 @@ impl Context {
             clock,
             workload,
             manager,
+            metrics,
             shutdown: CancellationToken::new(),
             machine_pools: OnceLock::new(),
             memories: Memories::default(),
         }
+    }
+
+    /// Counts into `metrics`, which outlive the context.
+    #[must_use]
+    pub fn counting_into(mut self, metrics: Arc<Metrics>) -> Self {
+        self.events.count_into(metrics.clone());
+        self.metrics = metrics;
+        self
     }
 
     /// The time.

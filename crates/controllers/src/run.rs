@@ -3,8 +3,6 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -14,14 +12,14 @@ use kube::{
     api::DynamicObject,
     core::ApiResource,
     runtime::{
-        controller::{Action, Config, ReconcileRequest, applier},
+        controller::{Action, Config, Error, ReconcileRequest, applier},
         reflector::{ObjectRef, Store},
     },
 };
 use remuda_plan::status::publication::Requeue;
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_stream::wrappers::UnboundedReceiverStream;
-use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     cluster,
@@ -30,10 +28,11 @@ use crate::{
     identity,
     kinds::Kind,
     machine, machine_health_check, machine_pool,
-    objects::ApiError,
+    metrics::PoolStores,
+    passes::{self, Reconciled},
     requeue::Failures,
     terraform_machine_pool,
-    watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_only},
+    watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_condition, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
 };
 
@@ -73,8 +72,13 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     let (pools, pool_kept) = kept(Kind::TerraformMachinePool, |pool| {
         keep_only(
             pool,
-            &[&["spec", "identityRef"], &["spec", "variablesFrom"]],
+            &[
+                &["spec", "identityRef"],
+                &["spec", "variablesFrom"],
+                &["status", "conditions"],
+            ],
         );
+        keep_condition(pool, "Ready");
     });
     let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
         let mut kept: Vec<&[&str]> = vec![
@@ -85,7 +89,12 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         ];
         kept.extend(cluster::COUNTED);
         keep_only(pool, &kept);
-        cluster::keep_counted(pool);
+        keep_condition(pool, cluster::COUNTED_CONDITION);
+    });
+    let leads = ctx.metrics.leading(PoolStores {
+        pools: pools.clone(),
+        machine_pools: machine_pools.clone(),
+        watch_filter: ctx.manager.watch_filter.clone(),
     });
     // A context that serves a second run keeps the first one's: there is one a process.
     let _ = ctx.machine_pools.set(machine_pools.clone());
@@ -160,6 +169,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         );
     }
     house.stand().await;
+    drop(leads);
 }
 
 /// The infrastructure pools and their queue: what Nodes tell concerns them, too.
@@ -353,8 +363,6 @@ fn kept(kind: Kind, slim: fn(&mut DynamicObject)) -> (Store<DynamicObject>, (Kin
     (store, (kind, watch))
 }
 
-type Reconciled = Pin<Box<dyn Future<Output = Result<Requeue, ApiError>> + Send>>;
-
 /// Watches and controllers while they are put together, and the tasks they become.
 struct House<'a> {
     ctx: &'a Arc<Context>,
@@ -409,13 +417,16 @@ impl<'a> House<'a> {
         reconcile: impl Fn(ObjectKey) -> Reconciled + Send + 'static,
     ) {
         let resource = kind.resource();
+        let metrics = self.ctx.metrics.clone();
+        let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default()
             .concurrency(self.options.concurrency)
             .debounce(debounce);
         let requests = UnboundedReceiverStream::new(woken)
-            .map({
-                let resource = resource.clone();
-                move |key| Ok::<_, Infallible>(request(&key, &resource))
+            .map(move |key| {
+                let request = request(&key, &resource);
+                woken_for.woken(kind, key);
+                Ok::<_, Infallible>(request)
             })
             .take_until(self.shutdown.clone().cancelled_owned());
         let failures = Arc::new(Failures::default());
@@ -424,37 +435,32 @@ impl<'a> House<'a> {
                 move |object: Arc<DynamicObject>, failures: Arc<Failures<ObjectKey>>| {
                     let key = ObjectKey::of(&object);
                     let pass = reconcile(key.clone());
-                    // A task of its own: passes of one controller run side by side.
-                    AbortOnDropHandle::new(tokio::spawn(pass))
-                        .map(move |ended| match ended {
-                            Ok(Ok(requeue)) => {
-                                failures.forget(&key);
-                                Ok(action(requeue))
-                            }
-                            Ok(Err(error)) => Err(error),
-                            Err(panicked) => Err(ApiError::Failed {
-                                what: "a pass".to_owned(),
-                                why: panicked.to_string(),
-                            }),
-                        })
-                        .boxed()
-                },
-                move |object, error, failures| {
-                    let key = ObjectKey::of(&object);
-                    let wait = failures.wait(&key, error);
-                    if matches!(error, ApiError::Conflict(_)) {
-                        tracing::debug!(%error, kind = %resource.kind, ?key, "a pass starts over");
-                    } else {
-                        tracing::warn!(%error, kind = %resource.kind, ?key, "a pass failed");
+                    let metrics = metrics.clone();
+                    async move {
+                        let requeue = passes::run(kind, &key, pass, &metrics).await?;
+                        failures.forget(&key);
+                        Ok(action(requeue))
                     }
-                    Action::requeue(wait)
+                    .boxed()
+                },
+                |object, error, failures| {
+                    let key = ObjectKey::of(&object);
+                    Action::requeue(failures.wait(&key, error))
                 },
                 failures,
                 store,
                 requests,
                 config,
             );
-            passes.for_each(|_| std::future::ready(())).await;
+            passes
+                .for_each(|ended| {
+                    if let Err(Error::ObjectNotFound(object)) = ended {
+                        let namespace = object.namespace.unwrap_or_default();
+                        gone.gone(kind, &ObjectKey::new(namespace, object.name));
+                    }
+                    std::future::ready(())
+                })
+                .await;
         });
     }
 

@@ -295,6 +295,13 @@ pub(crate) fn keep_only(object: &mut DynamicObject, pointers: &[&[&str]]) {
     object.data = kept;
 }
 
+/// Of the conditions that are kept only one stays.
+pub(crate) fn keep_condition(object: &mut DynamicObject, kind: &str) {
+    if let Some(Value::Array(conditions)) = object.data.pointer_mut("/status/conditions") {
+        conditions.retain(|condition| condition["type"] == kind);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use kube::core::{DynamicObject, ObjectMeta};

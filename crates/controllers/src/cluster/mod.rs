@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use self::status::{ClusterFacts, Infra, wanted};
 pub(crate) use self::{
     watch::routes,
-    workers::{COUNTED, keep_counted},
+    workers::{COUNTED, COUNTED_CONDITION},
 };
 use crate::{
     context::{Context, FIELD_MANAGER},

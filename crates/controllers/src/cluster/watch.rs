@@ -6,7 +6,7 @@ use kube::{api::DynamicObject, runtime::reflector::Store};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::COUNTED;
+use super::{COUNTED, COUNTED_CONDITION};
 use crate::{
     conditions::status_of,
     kinds::Kind,
@@ -41,7 +41,7 @@ fn counted(pool: &DynamicObject) -> u64 {
     for path in COUNTED {
         let value = pool.data.pointer(&format!("/{}", path.join("/")));
         let value = match path {
-            [.., "conditions"] => status_of(value, "Available"),
+            [.., "conditions"] => status_of(value, COUNTED_CONDITION),
             _ => value.map(Value::to_string),
         };
         value.hash(&mut hasher);

@@ -76,12 +76,8 @@ pub(crate) const COUNTED: [&[&str]; 7] = [
     &["status", "conditions"],
 ];
 
-/// Of a MachinePool's conditions only the one that is counted is kept.
-pub(crate) fn keep_counted(pool: &mut DynamicObject) {
-    if let Some(Value::Array(conditions)) = pool.data.pointer_mut("/status/conditions") {
-        conditions.retain(|condition| condition["type"] == "Available");
-    }
-}
+/// Of a MachinePool's conditions the one that is counted.
+pub(crate) const COUNTED_CONDITION: &str = "Available";
 
 /// The machine pools of a Cluster.
 pub(super) fn pools(

@@ -108,6 +108,8 @@ async fn operate(
                     handle: &handle,
                     records,
                     record: goal.record.as_ref(),
+                    driver: goal.driver,
+                    metrics: &ctx.metrics,
                 };
                 carry_out(plan, &site, pass).await;
                 pool.after(session, view.observed, changes, pass).await

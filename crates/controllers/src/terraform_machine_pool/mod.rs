@@ -44,6 +44,7 @@ pub async fn reconcile(key: &PoolKey, ctx: &Context) -> Result<Requeue, ApiError
     let records = RecordStore::new(&ctx.objects, pool, gathered.record_version.clone());
     let gate = gate(&gathered.world, ctx.now());
     let pass = attempt(&gathered, &records, gate, ctx).await;
+    ctx.metrics.operation(&pass);
     let publication = fold(&gathered.world, &pass, ctx.now());
     if matches!(pass.gate.next, Next::Release(_)) {
         machines::let_go(&gathered.world, ctx).await?;

@@ -1,15 +1,24 @@
 //! Events of `events.k8s.io/v1`. An event that cannot be written is logged, never an error: it must
-//! not keep a reconcile from its work.
+//! not keep a reconcile from its work. An object has only so many: see `rate`.
+
+mod rate;
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{clock::Clock, context::FIELD_MANAGER, kinds::Kind, objects::LiveObjects};
+use self::rate::Rates;
+use crate::{
+    clock::Clock,
+    context::FIELD_MANAGER,
+    kinds::Kind,
+    metrics::{EventEnd, Metrics},
+    objects::LiveObjects,
+};
 
 /// `reportingController` of every event.
 const CONTROLLER: &str = "remuda.dev/manager";
@@ -46,20 +55,38 @@ pub struct Recorder {
     objects: LiveObjects,
     clock: Arc<dyn Clock>,
     written: AtomicU64,
+    rates: Mutex<Rates>,
+    metrics: Arc<Metrics>,
 }
 
 impl Recorder {
-    /// Writes through `objects`.
-    pub fn new(objects: LiveObjects, clock: Arc<dyn Clock>) -> Self {
+    /// Writes through `objects`, and counts into `metrics`.
+    pub fn new(objects: LiveObjects, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         Self {
             objects,
             clock,
             written: AtomicU64::new(0),
+            rates: Mutex::default(),
+            metrics,
         }
     }
 
-    /// Writes one event.
+    /// Counts into other metrics.
+    pub(crate) fn count_into(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = metrics;
+    }
+
+    /// Writes one event, unless the object has had its share.
     pub async fn write(&self, regarding: Regarding<'_>, note: Note<'_>) {
+        if !self.admits(&regarding) {
+            tracing::debug!(
+                reason = note.reason,
+                note = note.note,
+                "an event too many is left out"
+            );
+            self.metrics.event(note.severity, EventEnd::Dropped);
+            return;
+        }
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let event = event(regarding, note, self.clock.now(), number);
         let namespace = event_namespace(regarding.namespace);
@@ -68,9 +95,23 @@ impl Recorder {
             .objects
             .create(&kind, Some(namespace), &event, FIELD_MANAGER)
             .await;
-        if let Err(error) = result {
-            tracing::warn!(%error, reason = note.reason, "an event could not be written");
-        }
+        let end = match result {
+            Ok(_) => EventEnd::Written,
+            Err(error) => {
+                tracing::warn!(%error, reason = note.reason, "an event could not be written");
+                EventEnd::Failed
+            }
+        };
+        self.metrics.event(note.severity, end);
+    }
+
+    fn admits(&self, regarding: &Regarding<'_>) -> bool {
+        let object = format!(
+            "{:?}/{}/{}/{}",
+            regarding.kind, regarding.namespace, regarding.name, regarding.uid
+        );
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.admit(&object, self.clock.now())
     }
 }
 

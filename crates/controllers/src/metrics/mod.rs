@@ -1,0 +1,466 @@
+//! What is counted, for Prometheus.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `table` | every metric, once |
+//! | `series` | counters, gauges and histograms of a metric |
+//! | `standing` | what is read at the moment of a scrape |
+//! | `page` | the reference page |
+//!
+//! Labels take few values, or such as go with their object (the table states the bound): no names
+//! but those of pools, no messages, no ids.
+
+mod page;
+mod series;
+mod standing;
+pub mod table;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::{prometheus_text, text},
+    registry::Registry,
+};
+use remuda_cloud::measured::{CallMeter, CallRecord, SweepAnswer};
+use remuda_plan::{
+    driver::Driver,
+    error::FailureClass,
+    pool::{action::Effect, gate::Next},
+    status::pass::{Pass, PassEnd},
+};
+use tokio::time::Instant;
+
+pub use self::page::page;
+pub(crate) use self::standing::PoolStores;
+use self::{
+    series::{Counters, Gauges, Histograms},
+    standing::Standing,
+};
+use crate::{clock::Clock, kinds::Kind, watching::ObjectKey};
+
+/// How figures are written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposition {
+    /// OpenMetrics 1.0, which Prometheus asks for.
+    OpenMetrics,
+    /// Prometheus' own text format, 0.0.4.
+    Text,
+}
+
+impl Exposition {
+    /// What an `Accept` header asks for.
+    pub fn accepted(accept: &str) -> Self {
+        if accept.contains("application/openmetrics-text") {
+            Self::OpenMetrics
+        } else {
+            Self::Text
+        }
+    }
+
+    /// The `Content-Type`.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Text => prometheus_text::CONTENT_TYPE,
+        }
+    }
+}
+
+/// How a drain ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DrainEnd {
+    /// The Node is empty.
+    Done,
+    /// Its time was over.
+    TimedOut,
+    /// Something else came in between.
+    GivenUp,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventEnd {
+    /// It is stored.
+    Written,
+    /// The object's rate was used up.
+    Dropped,
+    /// The API server did not take it.
+    Failed,
+}
+
+/// How a step of a plan ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepEnd {
+    /// Done.
+    Done,
+    /// Accepted; it takes time.
+    Pending,
+    /// Refused, or never arrived.
+    Failed,
+}
+
+/// What this process counts.
+pub struct Metrics {
+    registry: Registry,
+    clock: Arc<dyn Clock>,
+    standing: Standing,
+    reconciles: Counters<2>,
+    reconcile_seconds: Histograms<1>,
+    running: Gauges<1>,
+    queue_seconds: Histograms<1>,
+    operations: Counters<3>,
+    steps: Counters<3>,
+    calls: Counters<4>,
+    call_seconds: Histograms<2>,
+    throttles: Counters<3>,
+    sweep_age: Histograms<1>,
+    sweep_last: Gauges<2>,
+    drains: Counters<1>,
+    drain_seconds: Histograms<1>,
+    events: Counters<2>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl Metrics {
+    /// Nothing counted yet. `version` is the build's.
+    pub fn new(version: &str, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let mut registry = Registry::default();
+        let standing = Standing::default();
+        registry.register_collector(Box::new(standing.clone()));
+        let all = &mut registry;
+        let build = Gauges::new(all, &table::BUILD);
+        build.set([version.to_owned().into()], 1);
+        Arc::new(Self {
+            reconciles: Counters::new(all, &table::RECONCILES),
+            reconcile_seconds: Histograms::new(all, &table::RECONCILE_SECONDS),
+            running: Gauges::new(all, &table::RUNNING),
+            queue_seconds: Histograms::new(all, &table::QUEUE_SECONDS),
+            operations: Counters::new(all, &table::OPERATIONS),
+            steps: Counters::new(all, &table::STEPS),
+            calls: Counters::new(all, &table::CALLS),
+            call_seconds: Histograms::new(all, &table::CALL_DURATION),
+            throttles: Counters::new(all, &table::THROTTLES),
+            sweep_age: Histograms::new(all, &table::SWEEP_AGE),
+            sweep_last: Gauges::new(all, &table::SWEEP_LAST),
+            drains: Counters::new(all, &table::DRAINS),
+            drain_seconds: Histograms::new(all, &table::DRAIN_DURATION),
+            events: Counters::new(all, &table::EVENTS),
+            standing,
+            clock,
+            registry,
+        })
+    }
+
+    /// Everything, as a scrape shows it.
+    pub fn scrape(&self, exposition: Exposition) -> String {
+        let mut text = String::new();
+        let written = match exposition {
+            Exposition::OpenMetrics => text::encode(&mut text, &self.registry),
+            Exposition::Text => prometheus_text::encode(&mut text, &self.registry),
+        };
+        if let Err(error) = written {
+            tracing::error!(%error, "metrics could not be written down");
+        }
+        text
+    }
+
+    /// What counts the calls to a cloud.
+    pub fn meter(self: &Arc<Self>, cloud: Driver) -> Arc<dyn CallMeter> {
+        Arc::new(CloudMeter {
+            cloud: name(cloud),
+            metrics: self.clone(),
+        })
+    }
+
+    /// The controllers run, and pools are in these stores, until the guard is dropped.
+    pub(crate) fn leading(&self, pools: PoolStores) -> Leading {
+        Leading {
+            run: self.standing.begin(pools),
+            standing: self.standing.clone(),
+        }
+    }
+
+    /// Something woke an object.
+    pub(crate) fn woken(&self, kind: Kind, key: ObjectKey) {
+        self.standing.woken(kind, key);
+    }
+
+    /// The object was woken, but it is gone.
+    pub(crate) fn gone(&self, kind: Kind, key: &ObjectKey) {
+        self.standing.begun(kind, key);
+        if kind == Kind::Machine {
+            self.standing.draining(key, false);
+        }
+    }
+
+    /// A pass begins; it ends when the guard is told how, or dropped.
+    pub(crate) fn pass_begins(self: &Arc<Self>, kind: Kind, key: &ObjectKey) -> Running {
+        let of = kind.resource().kind;
+        if let Some(since) = self.standing.begun(kind, key) {
+            self.queue_seconds
+                .observe([of.clone().into()], since.elapsed());
+        }
+        self.running.gauge([of.clone().into()]).inc();
+        Running {
+            metrics: self.clone(),
+            kind: of,
+            since: Instant::now(),
+        }
+    }
+
+    /// A pass over a pool looked at the cloud.
+    pub(crate) fn operation(&self, pass: &Pass) {
+        let Next::Go(goal) = &pass.gate.next else {
+            return;
+        };
+        let result = match &pass.end {
+            PassEnd::AtGate => return,
+            PassEnd::Done => "done",
+            PassEnd::Refused(_) => "refused",
+            PassEnd::Failed(failure) => class(failure.class),
+            PassEnd::Unrecoverable(_) => "unrecoverable",
+            PassEnd::RecordUnwritable(_) => "record_unwritable",
+            PassEnd::DeadlineExceeded => "deadline_exceeded",
+            PassEnd::Interrupted => "interrupted",
+        };
+        let operation = goal.operation.as_str();
+        self.operations
+            .count([name(goal.driver).into(), operation.into(), result.into()]);
+    }
+
+    /// A step of a plan was carried out, or not.
+    pub(crate) fn step(&self, cloud: Driver, effect: Effect, end: StepEnd) {
+        let effect = match effect {
+            Effect::None => "none",
+            Effect::NewMachinesOnly => "new_machines_only",
+            Effect::Rolls => "rolls",
+            Effect::Replaces => "replaces",
+            Effect::Removes => "removes",
+        };
+        let result = match end {
+            StepEnd::Done => "done",
+            StepEnd::Pending => "pending",
+            StepEnd::Failed => "failed",
+        };
+        self.steps
+            .count([name(cloud).into(), effect.into(), result.into()]);
+    }
+
+    /// Whether the Node of a Machine is being drained.
+    pub(crate) fn draining(&self, machine: &ObjectKey, is_so: bool) {
+        self.standing.draining(machine, is_so);
+    }
+
+    /// A drain ended.
+    pub(crate) fn drained(&self, end: DrainEnd, took: Duration) {
+        let result = match end {
+            DrainEnd::Done => "done",
+            DrainEnd::TimedOut => "timed_out",
+            DrainEnd::GivenUp => "given_up",
+        };
+        self.drains.count([result.into()]);
+        self.drain_seconds.observe([result.into()], took);
+    }
+
+    /// An event was to be written.
+    pub(crate) fn event(&self, severity: &'static str, end: EventEnd) {
+        let result = match end {
+            EventEnd::Written => "written",
+            EventEnd::Dropped => "dropped",
+            EventEnd::Failed => "failed",
+        };
+        self.events.count([severity.into(), result.into()]);
+    }
+}
+
+/// The controllers run. Dropping it says that they do no longer.
+pub(crate) struct Leading {
+    standing: Standing,
+    run: u64,
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        self.standing.end(self.run);
+    }
+}
+
+/// A pass at work.
+pub(crate) struct Running {
+    metrics: Arc<Metrics>,
+    kind: String,
+    since: Instant,
+}
+
+impl Running {
+    /// It ended so.
+    pub(crate) fn ended(&self, result: &'static str) {
+        let metrics = &self.metrics;
+        let kind = || self.kind.clone().into();
+        metrics.reconciles.count([kind(), result.into()]);
+        metrics
+            .reconcile_seconds
+            .observe([kind()], self.since.elapsed());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.metrics.running.gauge([self.kind.clone().into()]).dec();
+    }
+}
+
+struct CloudMeter {
+    cloud: &'static str,
+    metrics: Arc<Metrics>,
+}
+
+impl fmt::Debug for CloudMeter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CloudMeter").field(&self.cloud).finish()
+    }
+}
+
+impl CallMeter for CloudMeter {
+    fn record(&self, call: &CallRecord) {
+        let metrics = &self.metrics;
+        let result = call.failed.map_or("success", class);
+        let region = || call.region.clone().into();
+        metrics
+            .calls
+            .count([self.cloud.into(), region(), call.call.into(), result.into()]);
+        metrics
+            .call_seconds
+            .observe([self.cloud.into(), call.call.into()], call.latency);
+        if call.failed == Some(FailureClass::Throttled) {
+            let by = "cloud";
+            metrics
+                .throttles
+                .count([self.cloud.into(), region(), by.into()]);
+        }
+    }
+
+    fn held_back(&self, region: &str) {
+        let region = region.to_owned().into();
+        let by = "budget";
+        self.metrics
+            .throttles
+            .count([self.cloud.into(), region, by.into()]);
+    }
+
+    fn answered(&self, answer: &SweepAnswer<'_>) {
+        let metrics = &self.metrics;
+        metrics.sweep_age.observe([self.cloud.into()], answer.age);
+        let age = i64::try_from(answer.age.as_secs()).unwrap_or(i64::MAX);
+        let read_at = metrics.clock.now().as_second().saturating_sub(age);
+        let region = answer.region.to_owned().into();
+        let newest = metrics.sweep_last.gauge([self.cloud.into(), region]);
+        if newest.get() < read_at {
+            newest.set(read_at);
+        }
+    }
+}
+
+/// A cloud as a label.
+fn name(cloud: Driver) -> &'static str {
+    match cloud {
+        Driver::Aws => "aws",
+        Driver::Azure => "azure",
+    }
+}
+
+/// A class of failures as a label.
+fn class(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Throttled => "throttled",
+        FailureClass::Transient => "transient",
+        FailureClass::Contended => "contended",
+        FailureClass::AlreadyExists => "already_exists",
+        FailureClass::NotFound => "not_found",
+        FailureClass::Denied => "denied",
+        FailureClass::Quota => "quota",
+        FailureClass::Capacity => "capacity",
+        FailureClass::Constraint => "constraint",
+        FailureClass::Locked => "locked",
+        FailureClass::Rejected => "rejected",
+        FailureClass::NotReadyYet => "not_ready_yet",
+        FailureClass::NoCredentials => "no_credentials",
+        FailureClass::Bug => "bug",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    /// A registered metric shows its name even before it counts.
+    #[test]
+    fn the_table_is_what_is_scraped() {
+        let metrics = Metrics::new("1", Arc::new(SystemClock));
+        let text = metrics.scrape(Exposition::Text);
+        let scraped: Vec<(&str, &str)> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
+            .collect();
+        let mut scraped: Vec<(&str, &str)> = scraped.into_iter().collect();
+        scraped.sort_unstable();
+        let mut wanted: Vec<(&str, &str)> = table::METRICS
+            .iter()
+            .map(|metric| (metric.name, metric.kind.as_str()))
+            .collect();
+        wanted.sort_unstable();
+        assert_eq!(scraped, wanted);
+    }
+
+    #[test]
+    fn names_follow_prometheus_conventions() {
+        for metric in table::METRICS {
+            let name = metric.name;
+            assert!(name.starts_with("remuda_"), "{name}");
+            let is_counter = metric.kind == table::MetricKind::Counter;
+            assert_eq!(name.ends_with("_total"), is_counter, "{name}");
+            if matches!(metric.kind, table::MetricKind::Histogram(_)) {
+                assert!(name.ends_with("_seconds"), "{name}");
+            }
+            assert!(!metric.help.ends_with('.'), "{name}: {}", metric.help);
+        }
+    }
+
+    #[test]
+    fn the_format_is_what_was_asked_for() {
+        let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2";
+        assert_eq!(Exposition::accepted(prometheus), Exposition::OpenMetrics);
+        assert_eq!(Exposition::accepted("*/*"), Exposition::Text);
+        let metrics = Metrics::new("1", Arc::new(SystemClock));
+        let ends = metrics.scrape(Exposition::OpenMetrics);
+        assert!(ends.ends_with("# EOF\n"), "{ends}");
+    }
+
+    #[test]
+    fn a_run_that_was_superseded_does_not_end_the_next_one() {
+        let metrics = Metrics::new("1", Arc::new(SystemClock));
+        let stores = || PoolStores {
+            pools: crate::watching::Watch::new(Kind::TerraformMachinePool)
+                .keep(|_| {})
+                .1,
+            machine_pools: crate::watching::Watch::new(Kind::MachinePool)
+                .keep(|_| {})
+                .1,
+            watch_filter: String::new(),
+        };
+        let leads = || metrics.scrape(Exposition::Text).contains("remuda_leader 1\n");
+        assert!(!leads());
+        let first = metrics.leading(stores());
+        let second = metrics.leading(stores());
+        drop(first);
+        assert!(leads(), "the second runs");
+        drop(second);
+        assert!(!leads());
+    }
+}
