@@ -10,7 +10,7 @@ use crate::tools;
 const FOLDER: &str = "docs/reference";
 
 /// Pages, by the name that `remuda reference` knows.
-const PAGES: [&str; 4] = ["commands", "variables", "conditions", "fields"];
+const PAGES: [&str; 5] = ["commands", "variables", "conditions", "fields", "metrics"];
 
 /// Writes the pages, or compares them with what the program says.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {

@@ -15,12 +15,12 @@ use aws_smithy_runtime_api::shared::IntoShared;
 use bytes::Bytes;
 use http_body_util::Full;
 use remuda_cloud::{
-    Applied, CloudError, Credentials, PoolBackend, PoolSession, budget::Ceiling,
+    Applied, CloudError, Credentials, PoolBackend, PoolSession, budget::Ceiling, examined::Fact,
     measured::CallMeter,
 };
 use remuda_plan::{
     aws::observed,
-    driver::{Driver, Handle, Observed},
+    driver::{Desired, Driver, Handle, Observed},
     error::FailureClass,
     pool::{
         action::Action,
@@ -261,6 +261,24 @@ impl PoolSession for Session {
             )
             .into()),
         }
+    }
+
+    async fn who(&self) -> Result<String, CloudError> {
+        self.account.credentials.caller().await
+    }
+
+    async fn examine(
+        &self,
+        handle: &Handle,
+        desired: Option<&Desired>,
+    ) -> Result<Vec<Fact>, CloudError> {
+        let handle = aws(handle)?;
+        let desired = match desired {
+            None => None,
+            Some(Desired::Aws(desired)) => Some(desired.as_ref()),
+            Some(Desired::Azure(_)) => return Err(elsewhere("Desired::Azure")),
+        };
+        Ok(self.region(&handle.region).examine(handle, desired).await)
     }
 }
 

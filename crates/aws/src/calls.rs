@@ -99,6 +99,11 @@ calls! {
     HEAD_OBJECT = read("s3:HeadObject", bucket::S3_READS);
     GET_OBJECT_TAGGING = read("s3:GetObjectTagging", bucket::S3_READS);
     ASSUME_ROLE = read("sts:AssumeRole", "sts");
+    CALLER_IDENTITY = read("sts:GetCallerIdentity", "sts");
+    DESCRIBE_SUBNETS = read("ec2:DescribeSubnets", bucket::EC2_READS);
+    DESCRIBE_ACCOUNT_LIMITS = read("autoscaling:DescribeAccountLimits", bucket::AUTOSCALING_READS);
+    // A dry run, which changes nothing.
+    TRY_CREATE_TEMPLATE = read("ec2:CreateLaunchTemplate", bucket::WRITES);
 
     PUT_OBJECT = write("s3:PutObject");
     PUT_OBJECT_TAGGING = write("s3:PutObjectTagging");

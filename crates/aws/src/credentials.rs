@@ -161,6 +161,9 @@ fn read_keys(values: &Values<'_>) -> Result<Usable, String> {
     Ok(Usable::Chain(chain, region))
 }
 
+/// Where STS is asked who a credential is, when its identity names no region.
+const ANY_REGION: &str = "us-east-1";
+
 /// Credentials of one source, cached until shortly before they end.
 #[derive(Debug)]
 pub(crate) struct CredentialCache {
@@ -192,6 +195,27 @@ impl CredentialCache {
         let fresh = Box::pin(self.renew(region)).await?;
         *cached = Some(fresh.clone());
         Ok(fresh)
+    }
+
+    /// Who the credentials are: the one call that needs no right.
+    ///
+    /// # Errors
+    /// As [`Self::current`], or the failure of the call.
+    pub(crate) async fn caller(&self) -> Result<String, CloudError> {
+        let region = match &self.usable {
+            Usable::Chain(_, Some(region)) => region,
+            Usable::Chain(_, None) | Usable::Ambient => ANY_REGION,
+        };
+        let credentials = self.current(region).await?;
+        let asked = self
+            .transport
+            .sts(region, credentials)
+            .get_caller_identity()
+            .send();
+        let answer = asked
+            .await
+            .map_err(|error| errors::read(&calls::CALLER_IDENTITY, error).error)?;
+        Ok(answer.arn.unwrap_or_default())
     }
 
     /// the next use makes new ones.

@@ -26,6 +26,7 @@ mod clients;
 mod credentials;
 mod ec2;
 mod errors;
+mod examine;
 mod images;
 mod in_process;
 mod observe;

@@ -13,12 +13,12 @@ use bytes::Bytes;
 use http_body_util::Full;
 use jiff::Timestamp;
 use remuda_cloud::{
-    Applied, CloudError, Credentials, PoolBackend, PoolSession, budget::Ceiling,
+    Applied, CloudError, Credentials, PoolBackend, PoolSession, budget::Ceiling, examined::Fact,
     measured::CallMeter,
 };
 use remuda_plan::{
     azure::observed,
-    driver::{Driver, Handle, Observed},
+    driver::{Desired, Driver, Handle, Observed},
     error::FailureClass,
     pool::{
         action::Action,
@@ -312,6 +312,25 @@ impl PoolSession for Session {
             Action::Remember(_) => Err(not_ours("a record write is not a cloud call")),
             Action::Aws(_) => Err(not_ours("the action is for another cloud")),
         }
+    }
+
+    async fn who(&self) -> Result<String, CloudError> {
+        self.account.tokens.current().await?;
+        Ok("an application that Azure gives a token".to_owned())
+    }
+
+    async fn examine(
+        &self,
+        handle: &Handle,
+        desired: Option<&Desired>,
+    ) -> Result<Vec<Fact>, CloudError> {
+        let handle = azure(handle)?;
+        let desired = match desired {
+            None => None,
+            Some(Desired::Azure(desired)) => Some(desired.as_ref()),
+            Some(Desired::Aws(_)) => return Err(not_ours("what is desired is for another cloud")),
+        };
+        Ok(self.region(handle).examine(handle, desired).await)
     }
 }
 

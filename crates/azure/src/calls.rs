@@ -11,6 +11,10 @@ pub(crate) mod version {
     pub(crate) const GALLERY: &str = "2024-03-03";
     /// Autoscale settings.
     pub(crate) const INSIGHTS: &str = "2022-10-01";
+    /// What a caller may do.
+    pub(crate) const AUTHORIZATION: &str = "2022-04-01";
+    /// Virtual networks.
+    pub(crate) const VIRTUAL_NETWORKS: &str = "2024-05-01";
     /// Network interfaces of a whole set. Not tried on a live account (document 15, question 7).
     pub(crate) const NETWORK: &str = "2018-10-01";
 }
@@ -39,6 +43,8 @@ pub mod bucket {
     pub const OPERATION_GET: &str = "compute operation get";
     /// Network: reads.
     pub const NETWORK_READS: &str = "network reads";
+    /// Authorization: reads.
+    pub const AUTHORIZATION_READS: &str = "authorization reads";
     /// Insights: reads.
     pub const INSIGHTS_READS: &str = "insights reads";
     /// Insights: writes.
@@ -139,6 +145,9 @@ calls! {
     LIST_NICS = read("LIST networkInterfaces", bucket::NETWORK_READS);
     LIST_SETTINGS = read("LIST autoscalesettings", bucket::INSIGHTS_READS);
     GET_OPERATION = read("GET operations", bucket::OPERATION_GET);
+    LIST_PERMISSIONS = read("LIST permissions", bucket::AUTHORIZATION_READS);
+    LIST_USAGES = read("LIST usages", bucket::LISTS);
+    LIST_SUBNET_USAGES = read("LIST virtualNetworks/usages", bucket::NETWORK_READS);
 
     CREATE_SET = Call {
         repeat: Repeat::LookFirst,

@@ -27,6 +27,7 @@ mod clients;
 mod credentials;
 mod error_body;
 mod errors;
+mod examine;
 mod guest;
 mod headroom;
 mod images;

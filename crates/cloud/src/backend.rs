@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use remuda_plan::{
-    driver::{Driver, Handle, Observed},
+    driver::{Desired, Driver, Handle, Observed},
     pool::{
         action::Action,
         read::{Depth, Freshness},
@@ -12,7 +12,7 @@ use remuda_plan::{
     },
 };
 
-use crate::CloudError;
+use crate::{CloudError, examined::Fact};
 
 /// One cloud. Hands out sessions; caches clients, sweeps and limiters by credential and region.
 #[async_trait]
@@ -43,6 +43,18 @@ pub trait PoolSession: Send + Sync {
     /// Safe to repeat. A write to the group invalidates its place in the sweep. A record write is
     /// not a cloud call: the caller makes it, and a backend answers `Bug`.
     async fn apply(&self, handle: &Handle, action: &Action) -> Result<Applied, CloudError>;
+
+    /// Who the credential is, in the cloud's words: one call that needs no right and changes
+    /// nothing.
+    async fn who(&self) -> Result<String, CloudError>;
+
+    /// What the cloud says about what a pool needs; `desired` is what it wants, where that is known.
+    /// Reads and dry runs: nothing changes. Each question that fails is unknown on its own.
+    async fn examine(
+        &self,
+        handle: &Handle,
+        desired: Option<&Desired>,
+    ) -> Result<Vec<Fact>, CloudError>;
 }
 
 /// What a call came to.

@@ -7,11 +7,13 @@
 //! | `error` | a failed call with its class |
 //! | `retry` | when to try again, a pure schedule |
 //! | `budget` | how many calls may leave, and how many did |
+//! | `examined` | what a cloud says about what a pool needs |
 //! | `measured` | what is told of every call |
 
 pub mod backend;
 pub mod budget;
 pub mod error;
+pub mod examined;
 pub mod guest;
 pub mod measured;
 pub mod retry;

@@ -60,6 +60,9 @@ pub(crate) async fn run(
 fn span(kind: Kind, key: &ObjectKey) -> Span {
     let kind = kind.resource().kind;
     let number = PASSES.fetch_add(1, Ordering::Relaxed);
-    let ObjectKey { namespace, name } = key;
-    tracing::info_span!("pass", %kind, %namespace, %name, pass = number)
+    let object = match key {
+        ObjectKey { namespace, name } if namespace.is_empty() => name.clone(),
+        ObjectKey { namespace, name } => format!("{namespace}/{name}"),
+    };
+    tracing::info_span!("pass", %kind, %object, pass = number)
 }

@@ -2,11 +2,13 @@
 
 mod connection;
 mod crds;
+mod doctor;
 mod formats;
 mod machine;
 mod manager;
 mod reference;
 mod sim;
+mod telemetry;
 mod up;
 mod values;
 mod view;
@@ -17,12 +19,15 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use connection::{Connection, Scope};
 pub(crate) use crds::CrdsArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use formats::{DataFormat, TextFormat};
 pub(crate) use machine::{MachineCommand, MachineDeleteArgs, MachineEventsArgs};
 pub(crate) use manager::{AgentArgs, CoreMode, ManagerArgs};
 pub(crate) use reference::{Page, ReferenceArgs};
 pub(crate) use sim::{SimArgs, SimCloud};
+pub(crate) use telemetry::{LogFormat, TelemetryArgs};
 pub(crate) use up::{BackupArgs, CloudKind, RestoreArgs, UpArgs};
+pub(crate) use values::Address;
 pub(crate) use view::{GetArgs, GetFormat, Noun, PlanArgs, PlanFormat};
 
 /// Runs the worker machines of Kubernetes clusters on AWS and Azure.
@@ -37,9 +42,8 @@ pub(crate) use view::{GetArgs, GetFormat, Noun, PlanArgs, PlanFormat};
     after_help = "Start here:\n  remuda up --demo        a Kubernetes API, a simulated AWS and a pool of three nodes\n  remuda get pools        what there is, in another terminal"
 )]
 pub(crate) struct Cli {
-    /// Say more on standard error: -v for what is done, -vv for every call.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -75,6 +79,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda get machines -n team-a                             their names\n  remuda machine delete demo-pool-0-1a2b3c4d5e -n team-a --dry-run\n  remuda machine events demo-pool-0-1a2b3c4d5e -n team-a"
     )]
     Machine(MachineCommand),
+    /// Say whether everything is there that pools need, and what to do where it is not.
+    #[command(
+        long_about = "Say whether everything is there that pools need, and what to do where it is not.\n\nLooks at the Kubernetes API, the definitions, the rights, the webhooks, each identity and, for each pool, its inputs, the permissions of its identity, its image, quotas and subnets. Nothing is changed: it reads, asks for reviews of rights, and makes dry runs where the cloud has them. It ends with 1 when something is broken.\n\nAWS has dry runs for EC2 only, so whether Auto Scaling and S3 allow a write is not tried.",
+        after_help = "Examples:\n  remuda doctor\n  remuda doctor -n team-a --only identities,permissions\n  remuda doctor --as system:serviceaccount:remuda-system:remuda-manager\n  remuda doctor -o json | jq '.checks[].findings[] | select(.level == \"fail\")'"
+    )]
+    Doctor(DoctorArgs),
     /// Print the CustomResourceDefinitions that Remuda serves.
     #[command(
         after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json"

@@ -1,4 +1,4 @@
-//! The only reader of the environment: data directory, kubeconfig, logging.
+//! The only reader of the environment: data directory, kubeconfig, colour.
 
 use std::{
     env,
@@ -7,7 +7,6 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use tracing_subscriber::EnvFilter;
 
 use crate::cli::Connection;
 
@@ -77,23 +76,6 @@ fn same_server(file: &Path, config: &kube::Config) -> bool {
                 named.trim_end_matches('/') == server.trim_end_matches('/')
             })
     })
-}
-
-/// Logs to standard error: `RUST_LOG` decides, else how often -v was given.
-pub(crate) fn start_logging(verbose: u8) {
-    let level = match verbose {
-        0 => "error",
-        1 => "info",
-        2 => {
-            "info,remuda_controllers=debug,remuda_aws=debug,remuda_azure=debug,remuda_apiserver=debug"
-        }
-        _ => "debug",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
 }
 
 /// An environment variable that is set and not empty.

@@ -10,12 +10,14 @@ use clap::Parser;
 mod cli;
 mod commands;
 mod config;
+mod doctor;
 mod machine;
 mod manager;
 mod output;
 mod plan_text;
 mod preview_view;
 mod reference;
+mod telemetry;
 mod up;
 mod view;
 mod webhooks;
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
     };
     // Whoever runs a manager reads its log and nothing else of it.
     let least = u8::from(matches!(cli.command, cli::Command::Manager(_)));
-    config::start_logging(cli.verbose.max(least));
+    telemetry::log::start(cli.telemetry.verbose.max(least), cli.telemetry.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -115,7 +115,8 @@ fn problems(preview: &Preview) -> Vec<String> {
     }
 }
 
-fn stopped(end: &PassEnd) -> Vec<String> {
+/// Why a pass stopped, one line each.
+pub(crate) fn stopped(end: &PassEnd) -> Vec<String> {
     match end {
         PassEnd::Refused(refusals) => refusals.iter().map(Refusal::to_string).collect(),
         PassEnd::Failed(failure) => vec![format!("the cloud could not be read: {failure}")],

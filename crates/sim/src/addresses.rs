@@ -41,7 +41,12 @@ impl Addresses {
     /// How many addresses are free.
     pub(crate) fn free(&self) -> u32 {
         let used = u32::try_from(self.used.len()).unwrap_or(u32::MAX);
-        (self.size() - RESERVED).saturating_sub(used)
+        self.capacity().saturating_sub(used)
+    }
+
+    /// Addresses that hosts can have.
+    pub(crate) fn capacity(&self) -> u32 {
+        self.size() - RESERVED
     }
 
     /// Takes the next free address; `None` when there is none. An address is not used again at

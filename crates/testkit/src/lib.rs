@@ -6,8 +6,10 @@
 //! | `foreign` | kinds of other providers |
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
+//! | `journals` | what was asked of the API server and of the clouds |
 //! | `moved` | the same clouds under another management cluster |
 //! | `workload` | plain requests to the workload cluster |
+//! | `scrape` | what a scrape of `/metrics` shows |
 //! | `expect` | expectations in words |
 //! | `soak` | simulated days from a seed, with what must always hold |
 //!
@@ -22,7 +24,9 @@ mod admission;
 mod demo;
 mod expect;
 mod foreign;
+mod journals;
 mod moved;
+mod scrape;
 pub mod soak;
 mod tripwire;
 mod workload;
@@ -32,7 +36,9 @@ pub use self::{
     demo::{AZURE_POOL, Demo, NAMESPACE, POOL},
     expect::{condition, holds},
     foreign::{foreign_crd, foreign_resource},
+    journals::Mark,
+    scrape::Scrape,
     tripwire::Tripwire,
     workload::Answer,
-    world::{Builder, Mark, World},
+    world::{Builder, World},
 };

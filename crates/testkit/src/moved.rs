@@ -9,6 +9,7 @@ use kube::Client;
 use remuda_apiserver::{ApiServer, TokioClock};
 use remuda_controllers::{
     kinds::Kind,
+    metrics::Metrics,
     objects::{LiveObjects, Objects},
 };
 use serde_json::Value;
@@ -62,6 +63,7 @@ impl World {
             azure: self.azure.clone(),
             azure_nodes: Mutex::new(azure_nodes),
             workload_server: self.workload_server.clone(),
+            metrics: Metrics::new("test", Arc::new(self.clock)),
             clock: self.clock,
             nodes: Mutex::new(nodes),
             rest_of_cluster: Mutex::new(rest),

@@ -17,10 +17,11 @@ use remuda_controllers::{
     Context, Options,
     clock::RuntimeClock,
     kinds::Kind,
+    metrics::Metrics,
     objects::{LiveObjects, Objects, Target},
     workload::MadeClusters,
 };
-use remuda_plan::{admission::Gates, pool::world::Manager};
+use remuda_plan::{admission::Gates, driver::Driver, pool::world::Manager};
 use remuda_sim::{
     SimClock,
     aws::{AwsSim, Timing},
@@ -159,8 +160,10 @@ impl Builder {
             .timing(self.azure_timing.clone())
             .demo();
         let client = Client::new(server.management().router(), "default");
+        let clock = RuntimeClock::starting_at(start);
         let world = World {
-            clock: RuntimeClock::starting_at(start),
+            metrics: Metrics::new("test", Arc::new(clock)),
+            clock,
             objects: LiveObjects::new(client),
             nodes: Mutex::default(),
             rest_of_cluster: Mutex::default(),
@@ -185,14 +188,6 @@ impl Builder {
     }
 }
 
-/// A point in both journals; the default is their beginning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mark {
-    kubernetes: u64,
-    aws: u64,
-    azure: u64,
-}
-
 /// One world.
 pub struct World {
     /// The embedded API server.
@@ -205,6 +200,8 @@ pub struct World {
     pub objects: LiveObjects,
     /// Serves the workload clusters: another one after a move.
     pub(crate) workload_server: ApiServer,
+    /// What the controllers count, whichever run of them.
+    pub metrics: Arc<Metrics>,
     pub(crate) clock: RuntimeClock,
     pub(crate) nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) rest_of_cluster: Mutex<Option<AbortOnDropHandle<()>>>,
@@ -354,6 +351,7 @@ impl World {
         let mut options = remuda_aws::Options {
             time_source: SharedTimeSource::new(WorldTime(self.aws.clock())),
             seed: self.builder.seed,
+            meter: Some(self.metrics.meter(Driver::Aws)),
             ..remuda_aws::Options::default()
         };
         if self.builder.full_speed {
@@ -382,6 +380,7 @@ impl World {
             Arc::new(workload),
             manager,
         )
+        .counting_into(self.metrics.clone())
     }
 
     fn azure_backend(&self, tripwire: &Tripwire) -> AzureBackend {
@@ -390,6 +389,7 @@ impl World {
         let mut options = remuda_azure::Options {
             clock: remuda_azure::Clock::new(move || clock.now()),
             seed: self.builder.seed,
+            meter: Some(self.metrics.meter(Driver::Azure)),
             ..remuda_azure::Options::default()
         };
         if self.builder.full_speed {
@@ -533,62 +533,6 @@ impl World {
             .get(kind, NAMESPACE, name)
             .await
             .unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    /// Where both journals stand.
-    pub fn mark(&self) -> Mark {
-        Mark {
-            kubernetes: self.server.management().journal().total(),
-            aws: self.aws.journal().next_number(),
-            azure: self.azure.journal().next_number(),
-        }
-    }
-
-    /// Write requests to the management API since a mark, as `verb path`. More than the journal
-    /// keeps is an error of the test.
-    pub fn kubernetes_writes(&self, since: Mark) -> Vec<String> {
-        let instance = self.server.management();
-        let journal = instance.journal();
-        let count = usize::try_from(journal.total() - since.kubernetes).unwrap();
-        let writes = journal.writes();
-        assert!(
-            count <= writes.len(),
-            "{count} writes, more than the journal keeps"
-        );
-        writes[writes.len() - count..]
-            .iter()
-            .map(|write| format!("{} {}", write.verb, write.path))
-            .collect()
-    }
-
-    /// Writes to AWS since a mark, as `service:Action`.
-    pub fn aws_writes(&self, since: Mark) -> Vec<String> {
-        let calls = self.aws.journal().since(since.aws);
-        calls
-            .iter()
-            .filter(|call| call.write && !call.from_instance)
-            .map(remuda_sim::Call::name)
-            .collect()
-    }
-
-    /// Writes to Azure since a mark, as `service:Action`; tokens are no writes.
-    pub fn azure_writes(&self, since: Mark) -> Vec<String> {
-        let calls = self.azure.journal().since(since.azure);
-        calls
-            .iter()
-            .filter(|call| call.write)
-            .map(remuda_sim::Call::name)
-            .collect()
-    }
-
-    /// All calls to AWS since a mark, as `service:Action`; those of instances left out.
-    pub fn aws_calls(&self, since: Mark) -> Vec<String> {
-        let calls = self.aws.journal().since(since.aws);
-        calls
-            .iter()
-            .filter(|call| !call.from_instance)
-            .map(remuda_sim::Call::name)
-            .collect()
     }
 }
 

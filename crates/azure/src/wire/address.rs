@@ -67,6 +67,36 @@ pub(crate) fn nics(place: &Place, set: &str) -> String {
     below_set(place, set, &query)
 }
 
+/// What the caller may do in a group.
+pub(crate) fn permissions(place: &Place) -> String {
+    format!(
+        "{}/providers/Microsoft.Authorization/permissions?api-version={}",
+        names::group_id(&in_path(place)),
+        version::AUTHORIZATION
+    )
+}
+
+/// How much of a region's quotas is used.
+pub(crate) fn usages(place: &Place) -> String {
+    let place = in_path(place);
+    format!(
+        "/subscriptions/{}/providers/Microsoft.Compute/locations/{}/usages?api-version={}",
+        place.subscription_id,
+        place.region,
+        version::COMPUTE
+    )
+}
+
+/// How many addresses of a subnet's network are used, by subnet; `None` for what is no subnet.
+pub(crate) fn subnet_usages(subnet: &str) -> Option<String> {
+    let at = subnet.to_lowercase().find("/subnets/")?;
+    let network = path(&subnet[..at]);
+    Some(format!(
+        "{network}/usages?api-version={}",
+        version::VIRTUAL_NETWORKS
+    ))
+}
+
 /// All autoscale settings of a group.
 pub(crate) fn settings(place: &Place) -> String {
     format!(

@@ -3,6 +3,7 @@
 //! Owns: the identity's status. Runs only where captf's own manager does not: two writers of one
 //! status would fight. It reads key names of the source Secret, never values, and copies nothing.
 
+mod credential;
 mod status;
 mod users;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use remuda_plan::{pool::objects::IdentityObject, status::publication::Requeue};
 use serde_json::{Value, json};
 
+pub use self::credential::{Credential, credential};
 use self::status::{SecretFinding, Verdict, judge};
 pub(crate) use self::users::Users;
 use crate::{

@@ -1,6 +1,8 @@
 //! The deletion of a Machine. Which step is due is decided in `plan::machines::deletion`; here the
 //! steps are carried out, one after the other, as far as one pass gets.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use remuda_api::keys::{annotation, finalizer, label};
 use remuda_plan::machines::{
@@ -23,6 +25,7 @@ use super::{
 use crate::{
     context::Context,
     kinds::Kind,
+    metrics::DrainEnd,
     objects::{ApiError, Objects},
     watching::ObjectKey,
     workload::evacuation::Workload,
@@ -85,6 +88,7 @@ pub(super) async fn advance(
     loop {
         let step = deletion::step(&walk.facts);
         if let Some(detail) = walk.carry_out(&step).await {
+            walk.count_drain(&step);
             return Outcome {
                 standing: deletion::standing(&step, &walk.facts.starts, &detail),
                 starts: walk.facts.starts,
@@ -276,6 +280,39 @@ impl<'a> Walk<'a> {
                 Some(message)
             }
         }
+    }
+
+    /// Counts a drain that runs, or that ended in this pass, which stopped at `step`. The condition
+    /// says what the pass before left, also after a restart.
+    fn count_drain(&self, step: &Step) {
+        let metadata = &self.gathered.machine.metadata;
+        let key = ObjectKey::new(metadata.namespace.clone(), metadata.name.clone());
+        let metrics = &self.ctx.metrics;
+        metrics.draining(&key, *step == Step::Drain);
+        let Some(since) = self.facts.starts.drain else {
+            return;
+        };
+        let is_new = self
+            .gathered
+            .machine
+            .status
+            .deletion
+            .node_drain_start_time
+            .is_none();
+        let ran = self.stood_at(MachineReason::DrainingNode)
+            || is_new && matches!(self.node, NodeState::Seen(_));
+        if !ran || matches!(step, Step::Drain | Step::Stop(_)) {
+            return;
+        }
+        let end = if self.facts.ended.drain {
+            DrainEnd::Done
+        } else if deletion::drain_is_over(&self.facts) {
+            DrainEnd::TimedOut
+        } else {
+            DrainEnd::GivenUp
+        };
+        let took = self.facts.now.duration_since(since);
+        metrics.drained(end, Duration::try_from(took).unwrap_or_default());
     }
 
     /// The Node and its cluster. `Ok(None)`: the Node is proven absent.

@@ -5,12 +5,10 @@
 //! | `table` | every metric, once |
 //! | `series` | counters, gauges and histograms of a metric |
 //! | `standing` | what is read at the moment of a scrape |
-//! | `page` | the reference page |
 //!
 //! Labels take few values, or such as go with their object (the table states the bound): no names
 //! but those of pools, no messages, no ids.
 
-mod page;
 mod series;
 mod standing;
 pub mod table;
@@ -30,7 +28,6 @@ use remuda_plan::{
 };
 use tokio::time::Instant;
 
-pub use self::page::page;
 pub(crate) use self::standing::PoolStores;
 use self::{
     series::{Counters, Gauges, Histograms},
@@ -454,7 +451,11 @@ mod tests {
                 .1,
             watch_filter: String::new(),
         };
-        let leads = || metrics.scrape(Exposition::Text).contains("remuda_leader 1\n");
+        let leads = || {
+            metrics
+                .scrape(Exposition::Text)
+                .contains("remuda_leader 1\n")
+        };
         assert!(!leads());
         let first = metrics.leading(stores());
         let second = metrics.leading(stores());

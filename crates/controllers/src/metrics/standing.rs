@@ -13,9 +13,7 @@ use kube::{
     api::DynamicObject,
     runtime::reflector::{ObjectRef, Store},
 };
-use prometheus_client::{
-    collector::Collector, encoding::DescriptorEncoder, metrics::MetricType,
-};
+use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
 use remuda_api::keys::label;
 use tokio::time::Instant;
 
@@ -220,7 +218,9 @@ impl PoolStores {
         });
         let ready = status_of(pool.data.pointer("/status/conditions"), "Ready");
         Pool {
-            wanted: owner.as_ref().map_or(0, |_| number("/spec/replicas").unwrap_or(1)),
+            wanted: owner
+                .as_ref()
+                .map_or(0, |_| number("/spec/replicas").unwrap_or(1)),
             machines: count(ids.unwrap_or_default()),
             ready_machines: number("/status/readyReplicas").unwrap_or_default(),
             is_ready: ready.as_deref() == Some("True"),

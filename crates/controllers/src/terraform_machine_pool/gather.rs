@@ -186,7 +186,7 @@ async fn bootstrap(
         return Lookup::Missing;
     };
     match read(objects, Kind::Secret, &owner.metadata.namespace, name).await {
-        Lookup::Found(secret) => match data(&secret) {
+        Lookup::Found(secret) => match secret_data(&secret) {
             Ok(mut data) => Lookup::Found(BootstrapSecret {
                 value: data.remove("value"),
                 format: data.remove("format").map(|format| format.reveal().clone()),
@@ -267,7 +267,7 @@ async fn credential(
         Lookup::Missing => return (Lookup::Missing, BTreeMap::new()),
         Lookup::Failed(why) => return (Lookup::Failed(why), BTreeMap::new()),
     };
-    let values = match data(&secret) {
+    let values = match secret_data(&secret) {
         Ok(values) => values,
         Err(why) => return (Lookup::Failed(why), BTreeMap::new()),
     };
@@ -377,7 +377,7 @@ fn labels(object: &Value) -> BTreeMap<String, String> {
 }
 
 /// `data` of a Secret (and `stringData` of a manifest that no server has seen yet).
-fn data(secret: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
+pub(crate) fn secret_data(secret: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
     let mut data = decoded(secret, "data")?;
     data.extend(plain(secret, "stringData"));
     Ok(data)
@@ -385,7 +385,7 @@ fn data(secret: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
 
 fn source_data(kind: Kind, object: &Value) -> Result<BTreeMap<String, Secret<Vec<u8>>>, String> {
     if kind == Kind::Secret {
-        return data(object);
+        return secret_data(object);
     }
     let mut data = plain(object, "data");
     data.extend(decoded(object, "binaryData")?);

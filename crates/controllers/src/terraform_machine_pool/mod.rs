@@ -9,6 +9,7 @@
 //! times only.
 
 mod attempt;
+mod examine;
 mod gather;
 mod machines;
 mod preview;
@@ -20,13 +21,14 @@ use remuda_plan::{
 };
 
 use self::{attempt::attempt, gather::gather};
-pub(crate) use self::{
-    gather::Gathered,
-    watch::{infrastructure, routes},
-};
 pub use self::{
+    examine::{Examination, Examined, examine},
     gather::PoolKey,
     preview::{Outcome, Preview, PreviewError, PreviewSource, preview},
+};
+pub(crate) use self::{
+    gather::{Gathered, secret_data},
+    watch::{infrastructure, routes},
 };
 use crate::{context::Context, objects::ApiError, publish::publish, record::RecordStore};
 

@@ -325,7 +325,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
 }
 
 /// The gate's answer for the pass after the one that only announces an operation.
-fn announced(world: &mut World, now: Timestamp) -> Gate {
+pub(super) fn announced(world: &mut World, now: Timestamp) -> Gate {
     let first = gate(world, now);
     if !matches!(first.next, Next::Prepare(_)) {
         return first;
@@ -340,7 +340,7 @@ fn announced(world: &mut World, now: Timestamp) -> Gate {
 }
 
 /// Lets the gate pass everything that only says "not yet": a preview asks what, not when.
-fn make_due(world: &mut World, now: Timestamp) {
+pub(super) fn make_due(world: &mut World, now: Timestamp) {
     let metadata = &mut world.pool.metadata;
     if !metadata
         .finalizers

@@ -5,6 +5,16 @@ use serde_json::{Value, json};
 
 use crate::stage::{NAMESPACE, Stage, message, pods, resource, says};
 
+/// Drains that a scrape shows to have ended so, and those that run.
+fn drains(stage: &Stage, result: &str) -> (i64, i64) {
+    let scrape = stage.world.scrape();
+    let whole = |sum: f64| format!("{sum:.0}").parse().unwrap();
+    (
+        whole(scrape.sum("remuda_drains_total", &[("result", result)])),
+        whole(scrape.sum("remuda_drains_running", &[])),
+    )
+}
+
 /// Proves: CAPI-60.
 #[tokio::test(start_paused = true)]
 async fn daemons_and_static_pods_stay_and_the_others_go() {
@@ -56,6 +66,7 @@ async fn daemons_and_static_pods_stay_and_the_others_go() {
     ] {
         assert_eq!(stage.has_pod(name).await, stays, "{name}");
     }
+    assert_eq!(drains(&stage, "done"), (1, 0));
 }
 
 /// Proves: CAPI-61, CAPI-62.
@@ -82,6 +93,7 @@ async fn a_budget_that_never_allows_is_told_tried_again_and_ends_at_the_timeout(
     );
     let began = machine["status"]["deletion"]["nodeDrainStartTime"].clone();
     assert!(began.is_string(), "{machine:#}");
+    assert_eq!(drains(&stage, "timed_out"), (0, 1));
     let tries = || {
         let writes = stage.wire.workload_writes();
         writes[before..]
@@ -104,6 +116,12 @@ async fn a_budget_that_never_allows_is_told_tried_again_and_ends_at_the_timeout(
         .await;
     assert!(stage.has_pod("web").await);
     assert!(tries() <= first + 4, "{} tries in 60 s", tries());
+    stage.pass(120).await;
+    assert_eq!(drains(&stage, "timed_out"), (1, 0), "counted once");
+    assert_eq!(drains(&stage, "done"), (0, 0));
+    let took = stage.world.scrape();
+    let took = took.sum("remuda_drain_duration_seconds_sum", &[]);
+    assert!((60.0..=80.0).contains(&took), "{took} s");
 }
 
 /// Proves: CAPI-53.

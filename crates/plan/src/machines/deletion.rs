@@ -199,7 +199,12 @@ fn drains(facts: &DeletionFacts<'_>) -> bool {
     !facts.ended.drain
         && !is_past_node(facts)
         && !facts.annotations.contains_key(EXCLUDE_DRAIN)
-        && !is_over(facts.starts.drain, facts.timeouts.drain, facts.now)
+        && !drain_is_over(facts)
+}
+
+/// The time for the drain has passed.
+pub fn drain_is_over(facts: &DeletionFacts<'_>) -> bool {
+    is_over(facts.starts.drain, facts.timeouts.drain, facts.now)
 }
 
 fn awaits_volumes(facts: &DeletionFacts<'_>) -> bool {

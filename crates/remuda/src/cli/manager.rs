@@ -35,7 +35,7 @@ pub(crate) struct ManagerArgs {
     /// Work only while holding the Lease; false: there is one replica.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) leader_elect: bool,
-    /// Address of /healthz and /readyz; 0: none.
+    /// Address of /healthz, /readyz and /metrics; 0: none.
     #[arg(long, value_name = "ADDRESS", default_value = ":9440", value_parser = address)]
     pub(crate) health_addr: Address,
     /// Serve the admission webhooks.

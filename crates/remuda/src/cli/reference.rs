@@ -21,4 +21,6 @@ pub(crate) enum Page {
     Conditions,
     /// Fields of the kinds that Remuda serves.
     Fields,
+    /// Metrics that a manager and `remuda up` are scraped for.
+    Metrics,
 }

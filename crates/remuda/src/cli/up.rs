@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 
-use super::values::{duration, speed};
+use super::values::{Address, address, duration, speed};
 
 /// `remuda up`.
 #[derive(Debug, Args)]
@@ -46,6 +46,10 @@ pub(crate) struct UpArgs {
     /// Serve no dashboard.
     #[arg(long, conflicts_with = "dashboard_addr")]
     pub(crate) no_dashboard: bool,
+    /// Address of /healthz, /readyz and /metrics; 0: none. Port 0 takes the one used last time, else
+    /// a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
+    pub(crate) health_addr: Address,
     /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
     /// MachineTaintPropagation (off).
     #[arg(

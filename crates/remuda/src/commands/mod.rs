@@ -4,6 +4,7 @@ mod agent;
 mod backup;
 mod completions;
 mod crds;
+mod doctor;
 mod get;
 mod machine;
 mod manager;
@@ -28,6 +29,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Plan(args) => plan::run(args).await,
         Command::Get(args) => get::run(args).await,
         Command::Machine(command) => machine::run(command).await,
+        Command::Doctor(args) => doctor::run(args).await,
         Command::Crds(args) => crds::run(&args),
         Command::Sim(args) => sim::run(args).await,
         Command::Backup(args) => backup::run(args).await,

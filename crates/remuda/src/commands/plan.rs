@@ -81,7 +81,7 @@ fn show(previews: &[Preview], format: PlanFormat) -> Result<()> {
 
 /// What previews read: the API when there is one, and the clouds (the simulated ones of a
 /// `remuda up`, else the real).
-fn context(found: Option<&Found>) -> Result<ControllerContext> {
+pub(super) fn context(found: Option<&Found>) -> Result<ControllerContext> {
     let config = found.map_or_else(
         || kube::Config::new(http::Uri::from_static("https://no-api.remuda.invalid")),
         |found| found.config.clone(),

@@ -16,6 +16,7 @@ pub(crate) fn run(args: &ReferenceArgs) -> Result<ExitCode> {
         Page::Variables => reference::variables(),
         Page::Conditions => reference::conditions(),
         Page::Fields => reference::fields()?,
+        Page::Metrics => reference::metrics(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

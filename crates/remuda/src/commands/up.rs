@@ -71,9 +71,12 @@ fn next_steps(dir: &Path, args: &UpArgs, up: &Up, started: Instant) -> String {
         .azure_endpoint
         .as_ref()
         .map_or_else(String::new, |url| format!("  curl {url}/_sim/world\n"));
+    let metrics = up.health.map_or_else(String::new, |address| {
+        format!("  curl http://{address}/metrics\n")
+    });
     let kubeconfig = dir.join(KUBECONFIG);
     let environment = format!(
-        "\n  export KUBECONFIG={}\n{aws}{azure}",
+        "\n  export KUBECONFIG={}\n{aws}{azure}{metrics}",
         kubeconfig.display()
     );
     let dashboard = up.dashboard_link().map_or_else(String::new, |link| {

@@ -1,14 +1,13 @@
 //! `remuda manager`: the controllers against any Kubernetes API.
 //!
 //! ```text
-//! every replica:  health endpoints, admission webhooks
+//! every replica:  health endpoints, metrics, admission webhooks
 //! the leader:     controllers ──▶ backends ──▶ AWS, Azure
 //! ```
 //!
 //! Nothing is kept on disk: state is in the Kubernetes API and in the clouds.
 
 mod core;
-mod health;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,16 +22,17 @@ use remuda_controllers::{
     admission::{Certificates, Endpoint, Keeper, Scope},
     clock::SystemClock,
     election::{Election, Timing},
+    metrics::Metrics,
     objects::LiveObjects,
     workload::KubeconfigClusters,
 };
-use remuda_plan::pool::world::Manager;
+use remuda_plan::{driver::Driver, pool::world::Manager};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::health::Health;
 use crate::{
-    cli::ManagerArgs,
+    cli::{CoreMode, ManagerArgs},
+    telemetry::health::{self, Health},
     up::clouds::interrupted,
     webhooks::{self, SECRET, Settings},
 };
@@ -41,6 +41,14 @@ use crate::{
 const LEASE: &str = "remuda-manager";
 /// Time until the webhooks' certificates are tried again.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// Whether the core controllers are a manager's of this cluster, by who installed their kinds.
+///
+/// # Errors
+/// That could not be read.
+pub(crate) async fn runs_core(client: &Client) -> Result<bool> {
+    core::runs_here(CoreMode::Auto, client).await
+}
 
 /// Runs until it is interrupted.
 pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
@@ -56,7 +64,11 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
     let core = core::runs_here(args.core, &client).await?;
     let installation = installation(&client, &args.system_namespace).await?;
     let health = Health::default();
-    health::serve(args.health_addr, health.clone(), &shutdown).await?;
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), Arc::new(SystemClock));
+    if let Some(address) = args.health_addr {
+        let listener = health::listen(address).await?;
+        health::serve(listener, health.clone(), metrics.clone(), &shutdown);
+    }
     serve_webhooks(&args, core, &client, &health, &shutdown).await?;
 
     let manager = Manager {
@@ -74,7 +86,7 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
     let work = {
         let (client, args) = (client.clone(), args.clone());
         move |stop: CancellationToken| {
-            let context = context(&client, &args, manager.clone());
+            let context = context(&client, &args, manager.clone(), &metrics);
             remuda_controllers::run(Arc::new(context), options.clone(), stop)
         }
     };
@@ -192,9 +204,15 @@ async fn keep(keeper: Keeper, health: Health, shutdown: CancellationToken) {
     keeper.run(shutdown).await;
 }
 
-fn context(client: &Client, args: &ManagerArgs, manager: Manager) -> ControllerContext {
+fn context(
+    client: &Client,
+    args: &ManagerArgs,
+    manager: Manager,
+    metrics: &Arc<Metrics>,
+) -> ControllerContext {
     let aws = AwsBackend::new(remuda_aws::Options {
         endpoint_url: args.aws_endpoint_url.clone(),
+        meter: Some(metrics.meter(Driver::Aws)),
         ..remuda_aws::Options::default()
     });
     let azure = AzureBackend::new(remuda_azure::Options {
@@ -202,6 +220,7 @@ fn context(client: &Client, args: &ManagerArgs, manager: Manager) -> ControllerC
             .azure_endpoint_url
             .as_deref()
             .map_or_else(Endpoints::default, Endpoints::all_at),
+        meter: Some(metrics.meter(Driver::Azure)),
         ..remuda_azure::Options::default()
     });
     let backends: [Arc<dyn PoolBackend>; 2] = [Arc::new(aws), Arc::new(azure)];
@@ -212,4 +231,5 @@ fn context(client: &Client, args: &ManagerArgs, manager: Manager) -> ControllerC
         Arc::new(KubeconfigClusters::new(client.clone())),
         manager,
     )
+    .counting_into(metrics.clone())
 }

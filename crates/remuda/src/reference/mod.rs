@@ -1,13 +1,15 @@
 //! Pages of the reference, made from what the program itself goes by: its command line, its tables
-//! of variables, its enums of conditions, the schemas of its kinds.
+//! of variables and metrics, its enums of conditions, the schemas of its kinds.
 
 mod commands;
 mod conditions;
 mod fields;
+mod metrics;
 mod variables;
 
 pub(crate) use self::{
-    commands::commands, conditions::conditions, fields::fields, variables::variables,
+    commands::commands, conditions::conditions, fields::fields, metrics::metrics,
+    variables::variables,
 };
 
 /// The line below each heading: whoever edits such a page by hand loses it.

@@ -11,6 +11,7 @@ pub(crate) mod clouds;
 mod clusters;
 mod dashboard;
 mod demo;
+mod health;
 mod install;
 pub(crate) mod progress;
 pub(crate) mod state;
@@ -25,9 +26,9 @@ use remuda_apiserver::{ApiServer, Serving};
 use remuda_cloud::PoolBackend;
 use remuda_controllers::{
     Context as ControllerContext, Options as ControllerOptions, clock::SystemClock,
-    workload::KubeconfigClusters,
+    metrics::Metrics, workload::KubeconfigClusters,
 };
-use remuda_plan::pool::world::Manager;
+use remuda_plan::{driver::Driver, pool::world::Manager};
 use remuda_sim::{aws::AwsSim, azure::AzureSim};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -62,6 +63,8 @@ pub(crate) struct Up {
     pub(crate) aws_endpoint: Option<String>,
     /// Where the simulated Azure answers.
     pub(crate) azure_endpoint: Option<String>,
+    /// Where health checks and metrics are answered.
+    pub(crate) health: Option<SocketAddr>,
     controllers: JoinHandle<()>,
     cloud_files: Vec<CloudFile>,
     dashboard: Option<dashboard::Shown>,
@@ -104,6 +107,7 @@ impl Up {
 
         progress.begin("controllers");
         let calls = CallLedger::new(jiff::Timestamp::now);
+        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), Arc::new(SystemClock));
         let sims = (
             aws.as_ref().map(|(sim, _)| sim),
             azure.as_ref().map(|(sim, _)| sim),
@@ -112,12 +116,12 @@ impl Up {
             Arc::new(clouds::aws_backend(
                 sims.0,
                 args.speed,
-                Some(calls.meter("AWS")),
+                Some(health::meter(&calls, &metrics, Driver::Aws)),
             )),
             Arc::new(clouds::azure_backend(
                 sims.1,
                 args.speed,
-                Some(calls.meter("Azure")),
+                Some(health::meter(&calls, &metrics, Driver::Azure)),
             )),
         ];
         let aws_address = aws.map(|(_, address)| address);
@@ -133,7 +137,8 @@ impl Up {
             Arc::new(SystemClock),
             Arc::new(KubeconfigClusters::new(client.clone())),
             manager,
-        );
+        )
+        .counting_into(metrics.clone());
         let run = remuda_controllers::run(
             Arc::new(context),
             ControllerOptions::default(),
@@ -141,6 +146,7 @@ impl Up {
         );
         let controllers = tokio::spawn(run);
         progress.done("running");
+        let health = health::serve(args.health_addr, last.health_port, &metrics, &shutdown).await?;
         let parts = dashboard::Parts {
             kubeconfig: &kubeconfig,
             client: client.clone(),
@@ -156,6 +162,7 @@ impl Up {
             aws_is_real: Some(which.aws == CloudKind::Real),
             azure_is_real: Some(which.azure == CloudKind::Real),
             dashboard_port: dashboard.as_ref().map(|shown| shown.address.port()),
+            health_port: health.map(|address| address.port()),
             speed: args.speed,
         }
         .write(dir)?;
@@ -165,6 +172,7 @@ impl Up {
             serving,
             aws_endpoint: aws_address.map(|address| format!("http://{address}")),
             azure_endpoint: azure_address.map(|address| format!("http://{address}")),
+            health,
             controllers,
             cloud_files,
             dashboard,

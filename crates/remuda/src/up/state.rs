@@ -39,6 +39,8 @@ pub(crate) struct UpState {
     pub(crate) azure_is_real: Option<bool>,
     /// Port of the dashboard; absent when there is none.
     pub(crate) dashboard_port: Option<u16>,
+    /// Port of health checks and metrics; absent when there is none.
+    pub(crate) health_port: Option<u16>,
     /// How fast the simulated clouds run.
     pub(crate) speed: f64,
 }

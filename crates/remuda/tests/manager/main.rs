@@ -6,6 +6,8 @@
     reason = "what a test cannot start, it cannot test"
 )]
 
+mod telemetry;
+
 use std::{
     net::SocketAddr,
     path::PathBuf,
@@ -127,7 +129,12 @@ impl Place {
     }
 
     fn manager(&self, arguments: &[&str]) -> Manager {
-        let child = Command::new(env!("CARGO_BIN_EXE_remuda"))
+        Manager(self.command(arguments).spawn().unwrap())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remuda"));
+        command
             .arg("manager")
             .arg("--kubeconfig")
             .arg(self.home.path().join("kubeconfig"))
@@ -135,10 +142,8 @@ impl Place {
             .arg(format!("http://{}", self.aws_address))
             .args(arguments)
             .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        Manager(child)
+            .stdout(Stdio::null());
+        command
     }
 
     /// Who holds the lease.
@@ -221,15 +226,22 @@ async fn until<F: AsyncFnMut() -> bool>(what: &str, within: Duration, mut check:
 
 /// The status of an HTTP answer on loopback; `None` while nobody answers.
 async fn status_of(port: u16, path: &str) -> Option<u16> {
+    let answer = ask(port, path, "*/*").await?;
+    answer.split(' ').nth(1)?.parse().ok()
+}
+
+/// An HTTP answer on loopback, head and body; `None` while nobody answers.
+async fn ask(port: u16, path: &str, accept: &str) -> Option<String> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port))
         .await
         .ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.ok()?;
-    answer.split(' ').nth(1)?.parse().ok()
+    Some(answer)
 }
 
 fn free_port() -> u16 {

@@ -14,5 +14,6 @@ mod book;
 mod browser;
 mod dashboard;
 mod data_dir;
+mod doctor;
 mod running;
 mod tour;

@@ -218,3 +218,18 @@ fn member_xml(member: &Member, xml: &mut Xml) {
     xml.text("ImageId", &member.image_id);
     xml.plain("ProtectedFromScaleIn", member.protected);
 }
+
+/// Groups that an account may have in a region (Auto Scaling's published default).
+const MOST_GROUPS: usize = 500;
+/// Launch configurations that it may have (same place).
+const MOST_CONFIGURATIONS: usize = 200;
+
+/// `DescribeAccountLimits`. There are no launch configurations here.
+pub(super) fn account_limits(view: View<'_>, _: &Params) -> Answer {
+    let mut xml = Xml::new();
+    xml.plain("MaxNumberOfAutoScalingGroups", MOST_GROUPS);
+    xml.plain("MaxNumberOfLaunchConfigurations", MOST_CONFIGURATIONS);
+    xml.plain("NumberOfAutoScalingGroups", view.estate.groups.len());
+    xml.plain("NumberOfLaunchConfigurations", 0);
+    Ok(xml)
+}

@@ -37,6 +37,7 @@ pub(crate) fn handler(action: &str) -> Option<Handler> {
         "CreateAutoScalingGroup" => Write(group_calls::create),
         "UpdateAutoScalingGroup" => Write(group_calls::update),
         "DeleteAutoScalingGroup" => Write(group_calls::delete),
+        "DescribeAccountLimits" => Read(group_reads::account_limits),
         "SetDesiredCapacity" => Write(group_calls::set_desired),
         "DescribeAutoScalingGroups" => Read(group_reads::groups),
         "DescribeAutoScalingInstances" => Read(group_reads::instances),

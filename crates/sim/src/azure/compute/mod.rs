@@ -8,6 +8,7 @@
 //! | `sizing` `instance` | growing and shrinking; an instance from Creating until it is gone |
 //! | `instance_calls` `instance_reads` | the calls on instances |
 //! | `image_reads` | looking for an image |
+//! | `usages` | how much of the quotas is used |
 //! | `operation` `operation_reads` | long-running operations |
 
 mod change;
@@ -22,6 +23,7 @@ mod scale_set;
 mod set_calls;
 mod set_reads;
 mod sizing;
+mod usages;
 mod validate;
 
 pub(crate) use self::{
@@ -35,5 +37,6 @@ pub(crate) use self::{
     scale_set::{Provisioning, ScaleSet},
     set_calls::{delete_set, grow, patch_set, put_set, resize_set, set_document},
     set_reads::{get_set, list_sets, list_sets_of_group, listed, set_view},
+    usages::usages,
     validate::check_tags,
 };

@@ -1,12 +1,12 @@
-//! Network: the interfaces of instances.
+//! Network: the interfaces of instances, and the addresses of subnets.
 
 use serde_json::{Value, json};
 
 use super::{
     compute::{Instance, ScaleSet, instance::instance_id},
-    protocol::{Answer, ArmError},
+    protocol::{Answer, ArmError, id},
     service::ArmRequest,
-    state::View,
+    state::{Thing, View},
 };
 
 /// `GET` of the interfaces of a set.
@@ -68,4 +68,38 @@ fn interface(view: View<'_>, set: &ScaleSet, instance: &Instance) -> Option<Valu
             "ipConfigurations": addresses,
         },
     }))
+}
+
+/// `GET` of how many addresses of a network's subnets are used.
+pub(crate) fn usages(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
+    let network = format!(
+        "/subscriptions/{}/resourceGroups/{}/providers/Microsoft.Network/virtualNetworks/{}",
+        view.subscription.id,
+        request.group(),
+        request.name()
+    );
+    let prefix = format!("{}/subnets/", id::key(&network));
+    let things = view.subscription.things.iter();
+    let rows: Vec<Value> = things
+        .filter_map(|(key, thing)| match thing {
+            Thing::Subnet(addresses) if key.starts_with(&prefix) => Some(json!({
+                "currentValue": addresses.capacity() - addresses.free(),
+                "id": format!("{network}/subnets/{}", &key[prefix.len()..]),
+                "limit": addresses.capacity(),
+                "name": { "localizedValue": "Subnet size and usage", "value": "SubnetSpace" },
+                "unit": "Count",
+            })),
+            _ => None,
+        })
+        .collect();
+    if rows.is_empty() {
+        let name = request.name();
+        let message = format!(
+            "The Resource 'Microsoft.Network/virtualNetworks/{name}' under resource group '{}' was \
+             not found.",
+            request.group()
+        );
+        return Err(ArmError::new(404, "ResourceNotFound", message));
+    }
+    Ok(Answer::ok(request.page(view).of(rows, |row| row)))
 }

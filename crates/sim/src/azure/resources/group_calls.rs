@@ -112,3 +112,11 @@ pub(crate) fn delete_group(site: &mut Site<'_>, request: &ArmRequest) -> Result<
         .header("location", address)
         .header("retry-after", site.fabric.timing.retry_after.to_string()))
 }
+
+/// What the caller may do in a group: everything, as the owner of the subscription.
+pub(crate) fn permissions(view: View<'_>, request: &ArmRequest) -> Result<Answer, ArmError> {
+    view.subscription.group(request.group())?;
+    let owner =
+        json!({ "actions": ["*"], "notActions": [], "dataActions": [], "notDataActions": [] });
+    Ok(Answer::ok(json!({ "value": [owner] })))
+}

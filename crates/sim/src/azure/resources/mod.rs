@@ -4,6 +4,6 @@ mod group_calls;
 mod index;
 
 pub(crate) use self::{
-    group_calls::{delete_group, get_group, put_group},
+    group_calls::{delete_group, get_group, permissions, put_group},
     index::list_resources,
 };

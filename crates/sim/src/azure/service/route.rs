@@ -12,6 +12,7 @@ const COMPUTE: &[&str] = &["2024-11-01", "2025-04-01", "2024-07-01", "2023-09-01
 const GALLERY: &[&str] = &["2024-03-03", "2023-07-03", "2022-08-03"];
 const NETWORK: &[&str] = &["2018-10-01", "2023-09-01", "2024-05-01"];
 const INSIGHTS: &[&str] = &["2022-10-01", "2015-04-01"];
+const AUTHORIZATION: &[&str] = &["2022-04-01", "2018-07-01"];
 const RESOURCES: &[&str] = &["2020-06-01", "2021-04-01", "2022-09-01"];
 
 /// What a request is about.
@@ -62,6 +63,7 @@ impl Action {
             "gallery" => GALLERY,
             "network" => NETWORK,
             "insights" => INSIGHTS,
+            "authorization" => AUTHORIZATION,
             _ => RESOURCES,
         }
     }
@@ -72,6 +74,7 @@ impl Action {
             "compute" | "gallery" => "Microsoft.Compute",
             "network" => "Microsoft.Network",
             "insights" => "Microsoft.Insights",
+            "authorization" => "Microsoft.Authorization",
             _ => "Microsoft.Resources",
         }
     }
@@ -171,6 +174,36 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Action, Target)> {
                 "compute"
             };
             plain_read(service, "Images_Get", compute::get_image)
+        }
+        (
+            "GET",
+            [
+                "resourcegroups",
+                _,
+                "providers",
+                "microsoft.authorization",
+                "permissions",
+            ],
+        ) => plain_read(
+            "authorization",
+            "Permissions_ListForResourceGroup",
+            resources::permissions,
+        ),
+        (
+            "GET",
+            [
+                "resourcegroups",
+                _,
+                "providers",
+                "microsoft.network",
+                "virtualnetworks",
+                _,
+                "usages",
+            ],
+        ) => plain_read("network", "VirtualNetworks_ListUsage", network::usages),
+        ("GET", ["providers", "microsoft.compute", "locations", _, "usages"]) => {
+            target.name = given(3);
+            read("Usage_List", Policy::List, compute::usages)
         }
         (_, ["resourcegroups", _, "providers", provider, kind, rest @ ..]) => {
             match (*provider, *kind) {

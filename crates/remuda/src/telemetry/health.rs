@@ -1,4 +1,5 @@
-//! `/healthz`: the process answers. `/readyz`: its webhooks can be called.
+//! `/healthz`: the process answers. `/readyz`: its webhooks can be called. `/metrics`: what it
+//! counted.
 
 use std::{
     net::SocketAddr,
@@ -9,7 +10,14 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use axum::{Router, extract::State, http::StatusCode, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::IntoResponse,
+    routing::get,
+};
+use remuda_controllers::metrics::{Exposition, Metrics};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -26,23 +34,29 @@ impl Health {
     }
 }
 
-/// Answers until `shutdown`; no address: not at all.
-pub(crate) async fn serve(
-    address: Option<SocketAddr>,
-    health: Health,
-    shutdown: &CancellationToken,
-) -> Result<()> {
-    let Some(address) = address else {
-        return Ok(());
-    };
-    let listener = TcpListener::bind(address)
+/// Listens for health checks and scrapes.
+///
+/// # Errors
+/// The address cannot be had.
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address)
         .await
-        .with_context(|| format!("listening for health checks on {address}"))?;
+        .with_context(|| format!("listening for health checks on {address}"))
+}
+
+/// Answers until `shutdown`.
+pub(crate) fn serve(
+    listener: TcpListener,
+    health: Health,
+    metrics: Arc<Metrics>,
+    shutdown: &CancellationToken,
+) {
     let (shutdown, stopping) = (shutdown.clone(), shutdown.clone());
     let router = Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready))
-        .with_state((health, stopping));
+        .with_state((health, stopping))
+        .route("/metrics", get(move |headers| scrape(headers, metrics)));
     tokio::spawn(async move {
         let served =
             axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned());
@@ -50,7 +64,14 @@ pub(crate) async fn serve(
             tracing::warn!(%error, "health checks are no longer answered");
         }
     });
-    Ok(())
+}
+
+async fn scrape(headers: HeaderMap, metrics: Arc<Metrics>) -> impl IntoResponse {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.and_then(|value| value.to_str().ok());
+    let exposition = Exposition::accepted(accept.unwrap_or_default());
+    let kind = [(header::CONTENT_TYPE, exposition.content_type())];
+    (kind, metrics.scrape(exposition))
 }
 
 async fn ready(

@@ -1,15 +1,13 @@
-//! The reference page of the metrics, from the table.
+//! Metrics: the table that is counted by.
 
 use std::fmt::Write as _;
 
-use super::table::{METRICS, MetricKind};
+use remuda_controllers::metrics::table::{METRICS, MetricKind};
+
+use super::{cell, page};
 
 /// What comes before the table.
-const HEAD: &str = "\
-# Metrics
-
-<!-- Written by `cargo xtask metrics` from crates/controllers/src/metrics/table.rs. -->
-
+const ABOUT: &str = "\
 `remuda manager` answers `GET /metrics` beside its health checks (`--health-addr`, port 9440), and
 `remuda up` on loopback (it prints where). The format is OpenMetrics 1.0 where it is asked for, as
 Prometheus does, else Prometheus' text format. [Monitoring](../howto/monitoring.md) says how to
@@ -22,57 +20,37 @@ with the next scrape. Counters begin at 0 when the process begins; series that c
 are not there.
 
 Every replica of a manager can be scraped. Only the leader runs controllers: the others show
-`remuda_leader 0` and no pools, so sums over replicas are right.
+`remuda_leader 0` and no pools, so sums over replicas are right.";
 
-| metric | kind | labels | what it says | series |
-| --- | --- | --- | --- | --- |
-";
-
-/// The page.
-pub fn page() -> String {
-    let mut page = HEAD.to_owned();
+/// Every metric with its labels, and how many series it can have.
+pub(crate) fn metrics() -> String {
+    let mut text = page("Metrics", ABOUT);
+    text.push_str(
+        "\n| metric | kind | labels | what it says | series |\n| --- | --- | --- | --- | --- |\n",
+    );
     for metric in METRICS {
         let labels: Vec<String> = metric
             .labels
             .iter()
             .map(|label| format!("`{label}`"))
             .collect();
-        let labels = labels.join(", ");
         // Writing to a String cannot fail.
         let _ = writeln!(
-            page,
-            "| `{}` | {} | {labels} | {} | {} |",
+            text,
+            "| `{}` | {} | {} | {} | {} |",
             metric.name,
             metric.kind.as_str(),
-            metric.help,
-            metric.series
+            labels.join(", "),
+            cell(metric.help),
+            cell(metric.series)
         );
     }
-    page.push_str("\nUpper bounds of the histograms, in seconds:\n\n");
+    text.push_str("\nUpper bounds of the histograms, in seconds:\n\n");
     for metric in METRICS {
         if let MetricKind::Histogram(bounds) = metric.kind {
             let bounds: Vec<String> = bounds.iter().map(ToString::to_string).collect();
-            let _ = writeln!(page, "* `{}`: {}", metric.name, bounds.join(", "));
+            let _ = writeln!(text, "* `{}`: {}", metric.name, bounds.join(", "));
         }
     }
-    page
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `cargo xtask metrics` writes it.
-    #[test]
-    fn the_reference_page_of_metrics_is_what_the_table_says() {
-        let file = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../docs/reference/metrics.md"
-        );
-        if std::env::var_os("REMUDA_WRITE_DOCS").is_some() {
-            std::fs::write(file, page()).expect("docs can be written");
-        }
-        let held = std::fs::read_to_string(file).unwrap_or_default();
-        assert_eq!(held, page(), "`cargo xtask metrics` writes it");
-    }
+    text
 }

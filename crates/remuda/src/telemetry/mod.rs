@@ -1,0 +1,4 @@
+//! What a running process tells of itself: health checks, metrics, its log.
+
+pub(crate) mod health;
+pub(crate) mod log;

@@ -1,0 +1,213 @@
+//! The dashboard and the alert rules of `deploy/monitoring` speak of metrics and labels that the
+//! code has.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test reports by panicking"
+)]
+
+use std::collections::BTreeSet;
+
+use remuda_controllers::metrics::table::{METRICS, Metric, MetricKind};
+use serde_json::Value;
+
+const DASHBOARD: &str = include_str!("../../../deploy/monitoring/dashboard.json");
+const ALERTS: &str = include_str!("../../../deploy/monitoring/alerts.yaml");
+
+/// Labels that Prometheus itself gives.
+const GIVEN: [&str; 3] = ["le", "instance", "job"];
+
+/// Every text at a key, at any depth.
+fn texts<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == key {
+                    found.extend(value.as_str());
+                }
+                texts(value, key, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts(item, key, found)),
+        _ => {}
+    }
+}
+
+/// The metric that a name in an expression means.
+fn metric(name: &str) -> Option<&'static Metric> {
+    let named = |metric: &&&Metric| match metric.kind {
+        MetricKind::Histogram(_) => ["_bucket", "_sum", "_count"]
+            .iter()
+            .any(|suffix| name.strip_suffix(suffix) == Some(metric.name)),
+        MetricKind::Counter | MetricKind::Gauge => name == metric.name,
+    };
+    METRICS.iter().find(named).copied()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty())
+}
+
+/// Labels that an expression groups by or matches on: those in `by (...)`, `on (...)` and `{...}`.
+fn labels(expression: &str) -> BTreeSet<&str> {
+    let mut labels = BTreeSet::new();
+    for opening in [" by (", " on ("] {
+        for rest in expression.split(opening).skip(1) {
+            labels.extend(words(rest.split(')').next().unwrap()));
+        }
+    }
+    for rest in expression.split('{').skip(1) {
+        let matchers = rest.split('}').next().unwrap();
+        let quoted_apart = matchers.split('"').step_by(2);
+        labels.extend(quoted_apart.flat_map(words));
+    }
+    labels
+}
+
+/// What is wrong with an expression.
+fn problems(expression: &str) -> Vec<String> {
+    let names: Vec<&str> = words(expression)
+        .filter(|word| word.starts_with("remuda_"))
+        .collect();
+    let mut problems = Vec::new();
+    if names.is_empty() {
+        problems.push(format!("no metric of ours in {expression}"));
+    }
+    let mut known: BTreeSet<&str> = GIVEN.into();
+    for name in names {
+        match metric(name) {
+            Some(metric) => known.extend(metric.labels),
+            None => problems.push(format!("{name} is no metric: {expression}")),
+        }
+    }
+    for label in labels(expression) {
+        if !known.contains(label) {
+            problems.push(format!("no metric has the label {label}: {expression}"));
+        }
+    }
+    for (open, close) in [('(', ')'), ('{', '}'), ('[', ']')] {
+        let count = |of| expression.matches(of).count();
+        if count(open) != count(close) {
+            problems.push(format!("{open} without {close}: {expression}"));
+        }
+    }
+    problems
+}
+
+#[test]
+fn every_panel_shows_metrics_that_exist() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let mut expressions = Vec::new();
+    texts(&dashboard, "expr", &mut expressions);
+    assert!(expressions.len() > 20, "{}", expressions.len());
+    let found: Vec<String> = expressions.iter().flat_map(|it| problems(it)).collect();
+    assert_eq!(found, [""; 0]);
+    let mut legends = Vec::new();
+    texts(&dashboard, "legendFormat", &mut legends);
+    let all: BTreeSet<&str> = METRICS
+        .iter()
+        .flat_map(|metric| metric.labels)
+        .copied()
+        .collect();
+    for legend in legends {
+        for label in legend.split("{{").skip(1) {
+            let label = label.split("}}").next().unwrap();
+            assert!(all.contains(label), "{legend}");
+        }
+    }
+    let mut variables = Vec::new();
+    texts(&dashboard, "definition", &mut variables);
+    assert_eq!(variables.len(), 2);
+    for variable in variables {
+        let asked = variable.strip_prefix("label_values(").unwrap();
+        let (of, label) = asked.trim_end_matches(')').rsplit_once(", ").unwrap();
+        let metric = metric(words(of).next().unwrap()).unwrap();
+        assert!(metric.labels.contains(&label), "{variable}");
+    }
+}
+
+#[test]
+fn every_metric_is_on_the_dashboard() {
+    let shown: BTreeSet<&str> = words(DASHBOARD)
+        .filter_map(|word| metric(word).map(|metric| metric.name))
+        .collect();
+    let all: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(shown, all);
+}
+
+#[test]
+fn panels_do_not_overlap_and_have_numbers_of_their_own() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let mut taken = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    for panel in panels {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{}", panel["id"]);
+        let at = |field: &str| panel["gridPos"][field].as_u64().unwrap();
+        assert!(at("x") + at("w") <= 24, "{}", panel["title"]);
+        for x in at("x")..at("x") + at("w") {
+            for y in at("y")..at("y") + at("h") {
+                assert!(taken.insert((x, y)), "{} lies over another", panel["title"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_alert_asks_for_metrics_that_exist_and_says_what_to_do() {
+    let alerts: Value = serde_saphyr::from_str(ALERTS).unwrap();
+    let rules = alerts["groups"][0]["rules"].as_array().unwrap();
+    assert!(rules.len() > 10);
+    let page = include_str!("../../../docs/howto/monitoring.md");
+    let mut names = BTreeSet::new();
+    for rule in rules {
+        let text = |pointer: &str| {
+            rule.pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let name = text("/alert");
+        assert!(names.insert(name), "{name} is there twice");
+        assert_eq!(problems(text("/expr")), [""; 0], "{name}");
+        assert!(
+            page.contains(name),
+            "docs/howto/monitoring.md does not speak of {name}"
+        );
+        let severity = text("/labels/severity");
+        assert!(
+            ["critical", "warning", "info"].contains(&severity),
+            "{name}"
+        );
+        for said in ["/annotations/summary", "/annotations/description"] {
+            assert!(!text(said).is_empty(), "{name} has no {said}");
+        }
+        let known = labels(text("/expr"));
+        let whole = words(text("/expr"))
+            .filter_map(metric)
+            .flat_map(|metric| metric.labels);
+        let known: BTreeSet<&str> = known.into_iter().chain(whole.copied()).collect();
+        let said = format!(
+            "{}{}",
+            text("/annotations/summary"),
+            text("/annotations/description")
+        );
+        for label in said.split("$labels.").skip(1) {
+            let label = words(label).next().unwrap();
+            assert!(known.contains(label), "{name} says {label}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_name_a_wrong_label_and_a_lost_bracket_are_found() {
+    assert_eq!(problems("sum(remuda_reconciles_totl)").len(), 1);
+    assert_eq!(problems("sum by (colour) (remuda_leader)").len(), 1);
+    assert_eq!(problems("remuda_drains_total{resul=\"done\"}").len(), 1);
+    assert_eq!(problems("sum(remuda_leader").len(), 1);
+    assert_eq!(
+        problems("rate(remuda_cloud_call_duration_seconds[5m])").len(),
+        1
+    );
+    assert_eq!(problems("vector(1)").len(), 1);
+}
