@@ -64,5 +64,6 @@ fn span(kind: Kind, key: &ObjectKey) -> Span {
         ObjectKey { namespace, name } if namespace.is_empty() => name.clone(),
         ObjectKey { namespace, name } => format!("{namespace}/{name}"),
     };
-    tracing::info_span!("pass", %kind, %object, pass = number)
+    // The queue's own span says nothing that this one does not.
+    tracing::info_span!(parent: None, "pass", %kind, %object, pass = number)
 }

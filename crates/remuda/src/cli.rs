@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Machine(MachineCommand),
     /// Say whether everything is there that pools need, and what to do where it is not.
     #[command(
-        long_about = "Say whether everything is there that pools need, and what to do where it is not.\n\nLooks at the Kubernetes API, the definitions, the rights, the webhooks, each identity and, for each pool, its inputs, the permissions of its identity, its image, quotas and subnets. Nothing is changed: it reads, asks for reviews of rights, and makes dry runs where the cloud has them. It ends with 1 when something is broken.\n\nAWS has dry runs for EC2 only, so whether Auto Scaling and S3 allow a write is not tried.",
+        long_about = "Say whether everything is there that pools need, and what to do where it is not.\n\nLooks at the Kubernetes API, the definitions, the webhooks, each identity and, for each pool, its inputs, the permissions of its identity, its image, quotas and subnets. Nothing is changed: it reads, and makes dry runs where the cloud has them. It ends with 1 when something is broken.\n\nAWS has dry runs for EC2 only, so whether Auto Scaling and S3 allow a write is not tried.",
         after_help = "Examples:\n  remuda doctor\n  remuda doctor -n team-a --only identities,permissions\n  remuda doctor --as system:serviceaccount:remuda-system:remuda-manager\n  remuda doctor -o json | jq '.checks[].findings[] | select(.level == \"fail\")'"
     )]
     Doctor(DoctorArgs),

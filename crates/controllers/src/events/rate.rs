@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-/// Events at once after a quiet time.
-const BURST: f64 = 25.0;
-/// Seconds until an object may have one more.
-const REFILL_SECONDS: f64 = 300.0;
+/// Until an object may have one more event.
+const REFILL: SignedDuration = SignedDuration::from_mins(5);
+/// A quiet time this long saves up a whole burst: 25 events.
+const BURST: SignedDuration = SignedDuration::from_mins(25 * 5);
 /// Objects that are remembered; who is forgotten begins with a full burst.
 const OBJECTS: usize = 4_096;
 
@@ -20,7 +20,8 @@ pub(super) struct Rates {
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    events: f64,
+    /// Time saved up; an event costs [`REFILL`].
+    saved: SignedDuration,
     at: Timestamp,
 }
 
@@ -31,18 +32,18 @@ impl Rates {
             self.forget_the_quietest();
         }
         let full = Bucket {
-            events: BURST,
+            saved: BURST,
             at: now,
         };
         let bucket = self.objects.entry(object.to_owned()).or_insert(full);
         // A clock that was set back refills nothing, and takes nothing away.
-        let passed = now.duration_since(bucket.at).as_secs_f64().max(0.0);
-        bucket.events = (bucket.events + passed / REFILL_SECONDS).min(BURST);
+        let passed = now.duration_since(bucket.at).max(SignedDuration::ZERO);
+        bucket.saved = bucket.saved.saturating_add(passed).min(BURST);
         bucket.at = now;
-        if bucket.events < 1.0 {
+        if bucket.saved < REFILL {
             return false;
         }
-        bucket.events -= 1.0;
+        bucket.saved -= REFILL;
         true
     }
 
@@ -57,8 +58,6 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
 
     fn admitted(rates: &mut Rates, object: &str, at: Timestamp, tries: usize) -> usize {

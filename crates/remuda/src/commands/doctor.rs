@@ -7,39 +7,20 @@ use kube::Client;
 
 use super::plan::context;
 use crate::{
-    cli::{CoreMode, DoctorArgs, TextFormat},
+    cli::{DoctorArgs, TextFormat},
     config,
-    doctor::{
-        self, draw,
-        finding::Level,
-        patient::{Patient, Scope},
-    },
-    manager, output,
+    doctor::{self, draw, finding::Level, patient::Patient},
+    output,
 };
 
 /// Says how everything stands; 1 when something is broken.
 pub(crate) async fn run(args: DoctorArgs) -> Result<ExitCode> {
     let mut found = config::find_api(&args.connection).await?;
-    let who = match &args.as_user {
-        Some(user) => user.clone(),
-        None => "whoever runs this".to_owned(),
-    };
     found.config.auth_info.impersonate.clone_from(&args.as_user);
     let client =
         Client::try_from(found.config.clone()).context("connecting to the Kubernetes API")?;
-    // What cannot be told is checked as if everything were the manager's.
-    let core = match args.core {
-        CoreMode::On => true,
-        CoreMode::Off => false,
-        CoreMode::Auto => manager::runs_core(&client).await.unwrap_or(true),
-    };
-    let scope = Scope {
-        namespace: args.namespace.clone().unwrap_or_default(),
-        system_namespace: args.system_namespace.clone(),
-        who,
-        core,
-    };
-    let patient = Patient::new(client, context(Some(&found))?, scope);
+    let namespace = args.namespace.clone().unwrap_or_default();
+    let patient = Patient::new(client, context(Some(&found))?, namespace);
     let report = doctor::examine(&patient, &args.only).await;
     match args.output {
         TextFormat::Text => output::text(&draw::text(&report))?,

@@ -9,7 +9,7 @@
 //! | `identities` | checks of credentials |
 //! | `pools`, `judge` | checks of what pools need of their clouds |
 //!
-//! Nothing is changed: reads, reviews of rights, and dry runs.
+//! Nothing is changed: reads and dry runs.
 
 mod api;
 mod definitions;

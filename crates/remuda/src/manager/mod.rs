@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cli::{CoreMode, ManagerArgs},
+    cli::ManagerArgs,
     telemetry::health::{self, Health},
     up::clouds::interrupted,
     webhooks::{self, SECRET, Settings},
@@ -41,14 +41,6 @@ use crate::{
 const LEASE: &str = "remuda-manager";
 /// Time until the webhooks' certificates are tried again.
 const RETRY: Duration = Duration::from_secs(2);
-
-/// Whether the core controllers are a manager's of this cluster, by who installed their kinds.
-///
-/// # Errors
-/// That could not be read.
-pub(crate) async fn runs_core(client: &Client) -> Result<bool> {
-    core::runs_here(CoreMode::Auto, client).await
-}
 
 /// Runs until it is interrupted.
 pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
