@@ -119,3 +119,15 @@ async fn on_delete_replaces_what_people_delete_and_nothing_else() {
             == 2
     );
 }
+
+/// The pass that changes the launch template looks again soon, not at the next refresh.
+#[tokio::test(start_paused = true)]
+async fn a_roll_begins_within_seconds_of_the_change() {
+    let world = settled().await;
+    all_ready(&world).await;
+    change_model(&world).await;
+    world.pass(Duration::from_secs(20)).await;
+    let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
+    let (status, reason) = condition(&pool, "RollingOut").unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "RollingOut"));
+}

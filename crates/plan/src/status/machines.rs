@@ -159,14 +159,15 @@ fn rolling(draft: &mut Draft<'_>, decision: &PoolDecision) {
 }
 
 /// While something comes or goes nobody else says when it is done: a look is due soon, or when the
-/// plan says so.
+/// plan says so. What this pass wrote may have made members outdated, which only the next look tells.
 fn look_again(draft: &Draft<'_>, decision: &PoolDecision) -> Option<Timestamp> {
-    let outlook = draft.pass.plan.as_ref().map(|plan| &plan.outlook);
-    let planned = match outlook {
-        Some(Outlook::LookAgain { after_seconds, .. }) => Some(*after_seconds),
-        Some(Outlook::Settled | Outlook::Failed(_)) | None => None,
-    };
-    let soon = decision.is_under_way.then_some(limits::MACHINES_SECONDS);
+    let plan = draft.pass.plan.as_ref();
+    let planned = plan.and_then(|plan| match &plan.outlook {
+        Outlook::LookAgain { after_seconds, .. } => Some(*after_seconds),
+        Outlook::Settled | Outlook::Failed(_) => None,
+    });
+    let wrote = plan.is_some_and(|plan| !plan.steps.is_empty());
+    let soon = (decision.is_under_way || wrote).then_some(limits::MACHINES_SECONDS);
     let seconds = match (planned, soon) {
         (Some(planned), Some(soon)) => Some(planned.min(soon)),
         (planned, soon) => planned.or(soon),
