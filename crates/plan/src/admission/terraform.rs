@@ -102,7 +102,13 @@ pub(super) fn pool_warnings(request: &Request<'_>) -> Vec<String> {
     let refused = driver.check_variables(&inline).err().unwrap_or_default();
     refused
         .iter()
-        .map(|refusal| format!("spec.variables: {}", refusal.message))
+        .map(|refusal| {
+            let what = format!("spec.variables.{}: {}", refusal.subject, refusal.message);
+            refusal
+                .remedy
+                .iter()
+                .fold(what, |what, remedy| format!("{what}; {remedy}"))
+        })
         .collect()
 }
 

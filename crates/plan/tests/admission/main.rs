@@ -6,6 +6,7 @@
 mod core;
 mod facts;
 mod machine_pool;
+mod terraform;
 
 use remuda_plan::admission::{Facts, Gates, Kind, Request, defaults, problems};
 use serde_json::{Value, json};
