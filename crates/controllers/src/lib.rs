@@ -33,6 +33,7 @@ pub mod run;
 pub mod terraform_machine_pool;
 pub mod workload;
 
+mod adopt;
 mod carry_out;
 mod cluster;
 mod conditions;

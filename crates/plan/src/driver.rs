@@ -83,6 +83,8 @@ pub struct PoolContext<'a> {
     pub record: Option<&'a Record>,
     /// Whether the pool has Machines, and what they ask for.
     pub machines: Machines<'a>,
+    /// Name of the Secret that holds the bootstrap data.
+    pub bootstrap_secret: Option<&'a str>,
     /// Time of the pass, seconds since the epoch: only for generated name suffixes.
     pub now_epoch_seconds: i64,
 }

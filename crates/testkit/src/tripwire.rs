@@ -70,6 +70,8 @@ struct Inner {
     observer: Mutex<Option<Observer>>,
     /// Workload clusters answer nothing but errors.
     cut: AtomicBool,
+    /// Watches of paths with these ends show nothing.
+    deaf: Mutex<Vec<String>>,
     workload_writes: Mutex<Vec<String>>,
 }
 
@@ -105,6 +107,26 @@ impl Tripwire {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
+    }
+
+    /// Watches of the management API that begin from now on and whose path ends like this show
+    /// nothing: a cache that is behind.
+    pub fn deafen(&self, path_end: &str) {
+        self.inner
+            .deaf
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(path_end.to_owned());
+    }
+
+    fn is_deaf(&self, uri: &http::Uri) -> bool {
+        let watches = uri.query().is_some_and(|query| query.contains("watch="));
+        let deaf = self
+            .inner
+            .deaf
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        watches && deaf.iter().any(|end| uri.path().ends_with(end))
     }
 
     /// From now on workload clusters cannot be reached (`true`), or can again. Watches that run end
@@ -264,8 +286,12 @@ where
         let reads = request.method() == Method::GET || path.contains("/events.k8s.io/");
         let write = (!reads).then(|| format!("{} {path}", request.method()));
         let far = self.far;
+        let shows_nothing = !far && tripwire.is_deaf(request.uri());
         Box::pin(async move {
             tripwire.alive().await;
+            if shows_nothing {
+                std::future::pending::<()>().await;
+            }
             if far && tripwire.inner.cut.load(Ordering::SeqCst) {
                 return Ok(unavailable());
             }

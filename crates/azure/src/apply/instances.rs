@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
+use http::Response;
 use remuda_cloud::{Applied, CloudError};
 use remuda_plan::{azure::place::Place, error::FailureClass};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     calls,
@@ -62,6 +64,20 @@ impl Region {
         from: i64,
         to: i64,
     ) -> Result<Applied, CloudError> {
+        let body = scale_set::resize(vm_size, to);
+        self.patch_if_counted(place, set, from, &body, |_| Applied::Done)
+            .await
+    }
+
+    /// Sends a patch that carries a count to a set that still has the count that was seen.
+    pub(super) async fn patch_if_counted(
+        &self,
+        place: &Place,
+        set: &str,
+        from: i64,
+        body: &Value,
+        comes_to: impl FnOnce(&Response<Bytes>) -> Applied,
+    ) -> Result<Applied, CloudError> {
         let at = address::set(place, set);
         let now: Counted = self.clients.get(&calls::GET_SET, at.clone()).await?;
         let capacity = now.sku.and_then(|sku| sku.capacity);
@@ -72,10 +88,10 @@ impl Region {
         }
         let patch = Outgoing {
             if_match: now.etag.filter(|tag| !tag.is_empty()),
-            ..Outgoing::with_body(at, &scale_set::resize(vm_size, to))
+            ..Outgoing::with_body(at, body)
         };
         match self.clients.send(&calls::PATCH_SET, &patch).await {
-            Ok(_) => Ok(Applied::Done),
+            Ok(answer) => Ok(comes_to(&answer)),
             Err(error) if error.class() == FailureClass::AlreadyExists => Ok(look_again(format!(
                 "scale set {set}, which somebody changed, to be read again"
             ))),

@@ -269,6 +269,7 @@ fn everything() -> SetPatch {
         os_disk: Some(os_disk()),
         network: Some(network()),
         sku: Some(Sku {
+            only_from: None,
             vm_size: "Standard_D4s_v5".to_owned(),
             capacity: 3,
         }),

@@ -20,9 +20,10 @@ use super::{
     Workplace,
     adopt::patch_machine,
     evacuate,
-    gather::{Dependent, Gathered, Look, look},
+    gather::{Gathered, Look, look},
 };
 use crate::{
+    adopt::Referenced,
     context::Context,
     kinds::Kind,
     metrics::DrainEnd,
@@ -238,7 +239,7 @@ impl<'a> Walk<'a> {
         format!("Waiting for {what} to be deleted")
     }
 
-    async fn delete(&self, dependent: &Dependent) -> Result<(), ApiError> {
+    async fn delete(&self, dependent: &Referenced) -> Result<(), ApiError> {
         self.ctx
             .objects
             .delete(

@@ -3,15 +3,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use kube::core::ApiResource;
-use remuda_plan::{
-    machines::{
-        conditions::{NodeState, Referenced},
-        names::instance_key,
-        node::NodeView,
-        view::{ConditionView, condition},
-    },
-    pool::objects::Metadata,
+use remuda_plan::machines::{
+    conditions::{self, NodeState},
+    names::instance_key,
+    node::NodeView,
+    view::{ConditionView, condition},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -21,6 +17,7 @@ use super::{
     objects::{Cluster, Machine, Reference},
 };
 use crate::{
+    adopt::Referenced,
     context::Context,
     kinds::Kind,
     objects::{ApiError, LiveObjects, Objects},
@@ -51,22 +48,15 @@ pub(crate) struct Gathered {
 /// A referenced object, as a pass found it.
 pub(crate) enum Look {
     /// It is there.
-    There(Box<Dependent>),
+    There(Box<Referenced>),
     /// It is proven absent: its kind and name.
     Missing(String),
     /// It could not be read.
     Unknown(ApiError),
 }
 
-/// An object that a Machine refers to.
-pub(crate) struct Dependent {
-    pub resource: ApiResource,
-    pub metadata: Metadata,
-    pub object: Value,
-}
-
 impl Look {
-    pub(super) fn there(&self) -> Option<&Dependent> {
+    pub(super) fn there(&self) -> Option<&Referenced> {
         match self {
             Self::There(there) => Some(there),
             Self::Missing(_) | Self::Unknown(_) => None,
@@ -74,19 +64,19 @@ impl Look {
     }
 
     /// What the conditions say of it. `done` are the fields that say so, the newest first.
-    pub(super) fn referenced(&self, done: &[&str], was_there: bool) -> Referenced {
+    pub(super) fn referenced(&self, done: &[&str], was_there: bool) -> conditions::Referenced {
         match self {
-            Self::There(there) => Referenced::There {
+            Self::There(there) => conditions::Referenced::There {
                 kind: there.resource.kind.clone(),
                 done: there.flag(done),
                 ready: there.ready(),
                 deleting: there.metadata.deletion_timestamp.is_some(),
             },
-            Self::Missing(what) => Referenced::Missing {
+            Self::Missing(what) => conditions::Referenced::Missing {
                 what: what.clone(),
                 was_there,
             },
-            Self::Unknown(error) => Referenced::Unknown(error.to_string()),
+            Self::Unknown(error) => conditions::Referenced::Unknown(error.to_string()),
         }
     }
 }
@@ -96,7 +86,7 @@ pub(super) const PROVISIONED: [&str; 2] = ["/status/initialization/provisioned",
 /// Where a bootstrap config says that its data is there.
 pub(super) const CREATED: [&str; 2] = ["/status/initialization/dataSecretCreated", "/status/ready"];
 
-impl Dependent {
+impl Referenced {
     /// The first of these fields that is there.
     pub(super) fn flag(&self, pointers: &[&str]) -> bool {
         pointers
@@ -181,7 +171,7 @@ pub(super) async fn look(
         .get_of(&resource, Some(&key.namespace), &reference.name)
         .await;
     match read {
-        Ok(Some(object)) => Look::There(Box::new(Dependent {
+        Ok(Some(object)) => Look::There(Box::new(Referenced {
             metadata: object
                 .get("metadata")
                 .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())

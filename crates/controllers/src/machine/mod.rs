@@ -9,7 +9,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `gather` | reads |
-//! | `adopt` | owner references, labels, the finalizer |
+//! | `adopt` | owner references and labels |
 //! | `node` | what the Machine gives its Node |
 //! | `delete` | the deletion, step by step; what a step is due is `plan::machines::deletion` |
 //! | `evacuate` | drain and volumes of the Node |
@@ -30,7 +30,7 @@ mod watch;
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use remuda_api::keys::{annotation, label};
+use remuda_api::keys::{annotation, finalizer, label};
 use remuda_plan::{
     machines::{
         agent,
@@ -102,7 +102,9 @@ pub(crate) async fn reconcile(
         let what = format!("the Cluster {}/{cluster}", key.namespace);
         return Err(ApiError::NotFound(what));
     }
-    if !deleting && adopt::finalizer(&gathered, ctx).await? {
+    let metadata = &gathered.machine.metadata;
+    let finalizer = finalizer::MACHINE;
+    if !deleting && crate::adopt::finalizer(Kind::Machine, metadata, finalizer, ctx).await? {
         // The write is visible before anything is done; it wakes the Machine again.
         return Ok(Requeue::OnChange);
     }

@@ -5,7 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use kube::core::ApiResource;
 use remuda_api::keys::annotation;
 use remuda_plan::pool::objects::Metadata;
 use serde_json::Value;
@@ -16,6 +15,7 @@ use super::{
     objects::{Cluster, MachinePool, Reference},
 };
 use crate::{
+    adopt::Referenced,
     contract::Contracts,
     kinds::Kind,
     objects::{ApiError, LiveObjects, Objects},
@@ -41,13 +41,6 @@ pub(crate) struct Gathered {
     pub workload: Option<LiveObjects>,
     /// What decisions are made on.
     pub facts: Facts,
-}
-
-/// An object that a MachinePool refers to.
-pub(crate) struct Referenced {
-    pub resource: ApiResource,
-    pub metadata: Metadata,
-    pub object: Value,
 }
 
 /// Where to read.

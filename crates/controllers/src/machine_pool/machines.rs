@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use super::{
     facts::{MachineFact, Machines, Nodes, PoolMachines, Remediation},
-    gather::Referenced,
     objects::MachinePool,
 };
 use crate::{
+    adopt::Referenced,
     contract,
     kinds::Kind,
     objects::{ApiError, LiveObjects, Objects},

@@ -37,6 +37,7 @@ mod watch;
 
 use std::{sync::Arc, time::Duration};
 
+use remuda_api::keys::finalizer;
 use remuda_plan::status::publication::Requeue;
 
 pub(crate) use self::watch::routes;
@@ -47,6 +48,7 @@ use self::{
 use crate::{
     context::Context,
     contract::Contracts,
+    kinds::Kind,
     objects::ApiError,
     watching::ObjectKey,
     workload::{ClusterKey, NodeWake, NodeWatches},
@@ -95,7 +97,9 @@ pub(crate) async fn reconcile(
             key.namespace
         )));
     }
-    if adopt::finalizer(&gathered, ctx).await? {
+    let metadata = &gathered.pool.metadata;
+    let finalizer = finalizer::MACHINE_POOL;
+    if crate::adopt::finalizer(Kind::MachinePool, metadata, finalizer, ctx).await? {
         // The write is visible before anything is made; it wakes the pool again.
         return Ok(Requeue::OnChange);
     }

@@ -8,11 +8,9 @@ use remuda_api::keys::finalizer;
 use remuda_plan::{machines::pool_machine::is_of_pool, status::publication::Requeue};
 use serde_json::json;
 
-use super::{
-    gather::{Gathered, Referenced},
-    machines, nodes,
-};
+use super::{gather::Gathered, machines, nodes};
 use crate::{
+    adopt::Referenced,
     context::{Context, FIELD_MANAGER},
     kinds::Kind,
     objects::{ApiError, Target},

@@ -32,8 +32,7 @@ fn pool_machine(name: &str) -> Value {
 /// Proves: CAPI-12.
 #[tokio::test(start_paused = true)]
 async fn a_machine_with_a_reserved_taint_is_refused() {
-    let gates = Gates::default().with(Gate::MachineTaintPropagation, true);
-    let world = world(gates).await;
+    let world = world(Gates::default()).await;
     let tainted = |key: &str| {
         let mut machine = pool_machine("a");
         machine["spec"]["taints"] =

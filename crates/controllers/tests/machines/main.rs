@@ -9,7 +9,9 @@
 
 mod ranch;
 
+mod autoscaled;
 mod moving;
 mod removal;
 mod rolling;
 mod surfacing;
+mod taints;

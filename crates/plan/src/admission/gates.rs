@@ -1,4 +1,5 @@
-//! Feature gates, under upstream's names and with upstream's defaults.
+//! Feature gates, under upstream's names and with upstream's defaults, but for the taints of pool
+//! templates: Machines carry them to their Nodes.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -9,7 +10,7 @@ pub enum Gate {
     MachinePool,
     /// ClusterClasses and Clusters with a topology may be created. Off.
     ClusterTopology,
-    /// Machines and pool templates may carry taints. Off.
+    /// Machines and pool templates may carry taints. On.
     MachineTaintPropagation,
 }
 
@@ -32,7 +33,7 @@ impl Gate {
 
     /// What holds without a setting.
     pub fn default_value(self) -> bool {
-        self == Self::MachinePool
+        matches!(self, Self::MachinePool | Self::MachineTaintPropagation)
     }
 
     /// What a person is told who needs it on.
@@ -112,14 +113,14 @@ mod tests {
             .unwrap_or_default();
         assert!(!gates.is_on(Gate::MachinePool));
         assert!(gates.is_on(Gate::ClusterTopology));
-        assert!(!gates.is_on(Gate::MachineTaintPropagation));
+        assert!(gates.is_on(Gate::MachineTaintPropagation));
         assert_eq!(
             gates.to_string(),
-            "MachinePool=false,ClusterTopology=true,MachineTaintPropagation=false"
+            "MachinePool=false,ClusterTopology=true,MachineTaintPropagation=true"
         );
         assert_eq!(
             gates.to_string().parse(),
-            Ok(gates.with(Gate::MachineTaintPropagation, false))
+            Ok(gates.with(Gate::MachineTaintPropagation, true))
         );
         assert_eq!("".parse(), Ok(Gates::default()));
         assert!(

@@ -19,6 +19,7 @@ use crate::{
         capacity,
         checks::{contract_inputs, ignition, kept},
         inputs::{Inputs, UserVariables},
+        instance_template::InstanceTemplate,
         labels,
         payload::{Format, Payload},
         record::{DrainHook, RollKey},
@@ -164,7 +165,8 @@ pub fn desired(
     context: &PoolContext<'_>,
 ) -> Result<Desired, Vec<Refusal>> {
     let mut refusals = contract_inputs(inputs, &CODES);
-    let vars = kept(vars::resolve(variables), &mut refusals);
+    let resolved = vars::resolve_with_template(variables, context.bootstrap_secret);
+    let (vars, instance) = kept(resolved, &mut refusals).unzip();
     let payload = decoded_payload(inputs, &mut refusals);
     let format = Format::parse(&inputs.bootstrap_format);
     let labels = labels::filter(&inputs.node_labels);
@@ -199,12 +201,14 @@ pub fn desired(
     });
 
     refusals.sort();
+    let instance = instance.filter(|_| !context.machines.off());
     match (vars, payload, exports, zones, user_data, image) {
         (Some(vars), Some(payload), Some(exports), Some(zones), Some(user_data), Some(image))
             if refusals.is_empty() =>
         {
             let parts = Parts {
                 vars,
+                instance,
                 payload,
                 exports,
                 zones,
@@ -221,6 +225,8 @@ pub fn desired(
 /// Everything good that a desired state is made of.
 struct Parts {
     vars: Vars,
+    /// What members are made from, where another one rolls.
+    instance: Option<InstanceTemplate>,
     payload: Payload,
     exports: Exports,
     zones: ChosenZones,
@@ -239,6 +245,7 @@ pub(super) struct ChosenZones {
 fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desired {
     let Parts {
         vars,
+        instance,
         payload,
         exports,
         zones,
@@ -270,6 +277,7 @@ fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desire
         roll_key: RollKey {
             kubernetes_version: inputs.kubernetes_version.clone(),
             image_id: vars.machine_image.id.clone(),
+            template: instance,
         },
         refresh_warmup_seconds: u32::try_from(vars.rollout_instance_warmup_seconds)
             .unwrap_or(u32::MAX),

@@ -229,7 +229,7 @@ fn converge(steps: &mut Steps<'_>, scene: &Scene<'_>, group: &Group, origin: Ori
             steps,
             group,
             scene.instances,
-            &machines::implied(spec, group),
+            &machines::implied(spec, group, scene.instances),
         );
     }
     group::processes(steps, spec, &group.suspended);

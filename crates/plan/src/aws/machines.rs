@@ -2,7 +2,8 @@
 //!
 //! With Machines the group's count is theirs. It rises to what they ask for, and falls with each
 //! instance that is ended: `TerminateInstanceInAutoScalingGroup` with decrement while the group
-//! wants more than they do, without it otherwise, and then the group refills. What AWS ends by
+//! wants more than they do, without it otherwise, and then the group refills. They ask for less
+//! while an instance that they ended still exists and the surge has no room for its successor. What AWS ends by
 //! itself waits at our lifecycle hook until it is drained:
 //!
 //! ```text
@@ -388,10 +389,19 @@ fn object(id: &str) -> String {
     format!("instance/{id}")
 }
 
-/// What Machines would ask for that have not been asked: the count that is wanted anyway.
-pub(super) fn implied(spec: &GroupSpec, group: &Group) -> GroupWish {
+/// What Machines would ask for that have not been asked: the count that is wanted anyway, unless
+/// what is missing of it may be waiting for a predecessor to be gone.
+pub(super) fn implied(spec: &GroupSpec, group: &Group, instances: &[Instance]) -> GroupWish {
+    let going = instances.iter().filter(|instance| instance.ending).count();
+    let going = i64::try_from(going).unwrap_or(i64::MAX);
     let capacity = if spec.fixed {
-        spec.desired_capacity
+        let waits = group.desired_capacity < spec.desired_capacity
+            && group.desired_capacity + going >= spec.desired_capacity;
+        if waits {
+            group.desired_capacity
+        } else {
+            spec.desired_capacity
+        }
     } else {
         group.desired_capacity.clamp(spec.min_size, spec.max_size)
     };

@@ -1,6 +1,7 @@
 //! Every cloud name of a pool, with its length rules (AWS document 3.1).
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::limits;
 use crate::pool::{payload::sha256_hex, record::RollKey};
@@ -52,11 +53,16 @@ pub fn template(group_name: &str, now_epoch_seconds: i64, key: &RollKey) -> Stri
     )
 }
 
-/// The first digits of the SHA-256 over version, a zero byte and explicit image id.
+/// The first digits of the SHA-256 over version, a zero byte and explicit image id; with pool
+/// Machines on also over what members are made from.
 pub fn roll_digest(key: &RollKey) -> String {
     let mut bytes = key.kubernetes_version.clone().unwrap_or_default();
     bytes.push('\0');
     bytes.push_str(key.image_id.as_deref().unwrap_or_default());
+    if let Some(template) = &key.template {
+        bytes.push('\0');
+        bytes.push_str(&json!(template).to_string());
+    }
     sha256_hex(bytes.as_bytes())
         .chars()
         .take(limits::ROLL_DIGEST_CHARS)

@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::{action::Action, limits, observed::Refresh, steps::Steps};
 use crate::pool::{
     action::{ChangeKind, Effect, FieldChange},
+    instance_template::InstanceTemplate,
     record::{AwsRecord, PendingRoll, RollKey},
     steps::{Call, arrow, field},
 };
@@ -48,18 +49,19 @@ pub enum Roll {
 pub fn decide(record: &AwsRecord, group_template: Option<&str>, wanted: &RollKey) -> Roll {
     let Some(pending) = &record.pending_roll else {
         return match &record.roll_key {
-            Some(applied) if applied != wanted => {
+            Some(applied) if !applied.is_same(wanted) => {
                 let recorded = record.template_name.iter().cloned().collect();
                 begin(recorded, applied, wanted)
             }
             Some(_) | None => Roll::Nothing,
         };
     };
-    if pending.roll_key == *wanted {
+    if pending.roll_key.is_same(wanted) {
         return Roll::Resume(pending.clone());
     }
     let is_in_effect = group_template == Some(pending.template_name.as_str());
-    if !is_in_effect && record.roll_key.as_ref() == Some(wanted) {
+    let applied = record.roll_key.as_ref();
+    if !is_in_effect && applied.is_some_and(|applied| applied.is_same(wanted)) {
         return Roll::Abandon(pending.clone());
     }
     let superseded = [
@@ -96,6 +98,10 @@ fn key_changes(old: &RollKey, new: &RollKey) -> Vec<FieldChange> {
     .into_iter()
     .filter(|(_, old, new)| old != new)
     .map(|(name, old, new)| field(name, old.clone(), new.clone()))
+    .chain(InstanceTemplate::changes(
+        old.template.as_ref(),
+        new.template.as_ref(),
+    ))
     .collect()
 }
 

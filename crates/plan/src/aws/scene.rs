@@ -119,8 +119,8 @@ pub(super) fn look<'a>(
         &[]
     };
     if let (Some(_), Read::Unknown(failure), false) = (group, &observed.refreshes, has_machines) {
-        let is_owed = remembered.record.pending_roll.is_some()
-            || remembered.record.roll_key.as_ref() != Some(&desired.roll_key);
+        let is_owed =
+            remembered.record.pending_roll.is_some() || !is_applied(&remembered.record, desired);
         if is_owed {
             return Err(PlanStop::Unreadable(failure.clone()));
         }
@@ -166,6 +166,12 @@ fn subnets(desired: &Desired, remembered: &Remembered) -> BTreeSet<String> {
         &recorded.keys().cloned().collect(),
     );
     subnets_of(&used, &desired.zone_subnets, recorded)
+}
+
+/// The record's roll key is the wanted one.
+fn is_applied(record: &AwsRecord, desired: &Desired) -> bool {
+    let applied = record.roll_key.as_ref();
+    applied.is_some_and(|applied| applied.is_same(&desired.roll_key))
 }
 
 /// The template a group uses after a plan.
@@ -270,7 +276,7 @@ impl<'a> Scene<'a> {
 
     /// The template a new group is made with.
     pub(super) fn first_target(&self, record: &AwsRecord) -> Target<'a> {
-        let is_same_key = record.roll_key.as_ref() == Some(&self.desired.roll_key);
+        let is_same_key = is_applied(record, self.desired);
         let recorded = record
             .template_name
             .as_deref()

@@ -14,6 +14,7 @@ use crate::{
         action::Effect,
         declared::{self, Check, Declared, Kind, declare_variables, one_of, text, whole},
         inputs::UserVariables,
+        instance_template::InstanceTemplate,
     },
 };
 
@@ -175,7 +176,7 @@ declare_variables! {
         }],
     }
 
-    /// The image; only an explicit `machine_image.id` rolls running machines.
+    /// The image; without pool Machines only an explicit `machine_image.id` rolls running machines.
     machine_image: MachineImage {
         kind: Kind::Object(MachineImage::TABLE),
         default: "{}",
@@ -387,9 +388,25 @@ fn is_device(name: &str) -> bool {
 /// # Errors
 /// `V-0`, `V-10` to `V-23`, sorted.
 pub fn resolve(variables: &UserVariables) -> Result<Vars, Vec<Refusal>> {
-    let resolved: Map<String, Value> = declared::resolve(Vars::TABLE, variables)?;
-    Ok(serde_json::from_value(Value::Object(resolved))
-        .expect("converted and checked values have the types of the table"))
+    declared::resolve(Vars::TABLE, variables).map(typed)
+}
+
+/// The same with what members are made from.
+///
+/// # Errors
+/// As `resolve`.
+pub fn resolve_with_template(
+    variables: &UserVariables,
+    bootstrap_secret: Option<&str>,
+) -> Result<(Vars, InstanceTemplate), Vec<Refusal>> {
+    let resolved = declared::resolve(Vars::TABLE, variables)?;
+    let template = InstanceTemplate::of(Vars::TABLE, &resolved, bootstrap_secret);
+    Ok((typed(resolved), template))
+}
+
+fn typed(resolved: Map<String, Value>) -> Vars {
+    serde_json::from_value(Value::Object(resolved))
+        .expect("converted and checked values have the types of the table")
 }
 
 /// Every variable, for documentation: name with its object's (`machine_image.id`) and its row.

@@ -130,6 +130,10 @@ pub struct Sku {
     pub vm_size: String,
     /// `sku.capacity`.
     pub capacity: i64,
+    /// Only while the set still has this count, and nobody changed it since: with pool Machines on
+    /// a count that rose meanwhile must not fall, for Azure would choose whom to take. `None`: in
+    /// any case.
+    pub only_from: Option<i64>,
 }
 
 /// Who may log in.

@@ -13,6 +13,7 @@ use super::{
     image::ImageReference,
     names,
     place::Place,
+    remembered,
     tags::{self, TagSets},
     vars::{self, Vars},
 };
@@ -23,6 +24,7 @@ use crate::{
         capacity,
         checks::{contract_inputs, kept},
         inputs::{Inputs, UserVariables},
+        instance_template::InstanceTemplate,
         labels,
         payload::Format,
         record::GenerationKey,
@@ -173,7 +175,8 @@ pub fn desired(
     context: &PoolContext<'_>,
 ) -> Result<Desired, Vec<Refusal>> {
     let mut refusals = contract_inputs(inputs, &CODES);
-    let vars = kept(vars::resolve(variables), &mut refusals);
+    let resolved = vars::resolve_with_template(variables, context.bootstrap_secret);
+    let (vars, instance) = kept(resolved, &mut refusals).unzip();
     let format = Format::parse(&inputs.bootstrap_format);
     let labels = labels::filter(&inputs.node_labels);
     let exports = exports::SCHEMA.gather(
@@ -195,12 +198,14 @@ pub fn desired(
     });
 
     refusals.sort();
+    let instance = instance.filter(|_| !context.machines.off());
     match (vars, exports, zones, custom_data, image) {
         (Some(vars), Some(exports), Some(zones), Some(custom_data), Some(image))
             if refusals.is_empty() =>
         {
             let parts = Parts {
                 vars,
+                instance,
                 exports,
                 zones,
                 custom_data,
@@ -216,6 +221,8 @@ pub fn desired(
 /// Everything good that a desired state is made of.
 struct Parts {
     vars: Vars,
+    /// What members are made from, where another one rolls.
+    instance: Option<InstanceTemplate>,
     exports: Exports,
     zones: ChosenZones,
     custom_data: CustomData,
@@ -226,6 +233,7 @@ struct Parts {
 fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desired {
     let Parts {
         vars,
+        instance,
         exports,
         zones,
         custom_data,
@@ -243,8 +251,9 @@ fn assembled(inputs: &Inputs, parts: Parts, context: &PoolContext<'_>) -> Desire
         os_disk_storage_account_type: vars.os_disk_storage_account_type.clone(),
         spot: vars.spot,
         trusted_launch: vars.trusted_launch,
+        template: instance,
     };
-    let name = names::set(&inputs.machinepool_name, &generation);
+    let name = remembered::set_name(&inputs.machinepool_name, &generation, context);
     let TagSets { base, set } = tags;
     Desired {
         setting: setting_spec(inputs, &vars, &name, base),

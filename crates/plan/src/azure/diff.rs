@@ -114,8 +114,9 @@ fn make_first(steps: &mut Steps<'_>, scene: &Scene<'_>, because: &str) -> bool {
     roll::make(steps, scene, desired.first_capacity, &because, |record| {
         roll::aim_at(record, None, name);
         let old = record.current.replace(wanted);
-        let old = old.filter(|old| old.set_name != *name);
-        record.retiring.extend(old.map(|old| old.set_name));
+        if let Some(old) = old.filter(|old| old.set_name != *name) {
+            record.retire(old);
+        }
         record.has_setting = false;
     })
 }
@@ -123,7 +124,8 @@ fn make_first(steps: &mut Steps<'_>, scene: &Scene<'_>, because: &str) -> bool {
 /// Keeps a set that serves up to date. A set that Azure is busy with waits, its setting does not.
 fn keep(steps: &mut Steps<'_>, scene: &Scene<'_>, current: &Generation, found: &ScaleSet) -> bool {
     let spec = &scene.desired.set;
-    let Some(call) = model::update(spec, found, current.sent.as_ref()) else {
+    let has_machines = scene.share.is_some();
+    let Some(call) = model::update(spec, found, current.sent.as_ref(), has_machines) else {
         return true;
     };
     let presence = scene.presence(&spec.name);
@@ -164,6 +166,10 @@ fn settle(steps: &mut Steps<'_>, scene: &Scene<'_>) {
         capacity
     };
     steps.remember("what this apply reached", |record| {
+        if let Some(current) = &mut record.current {
+            // What an older record did not know of it.
+            current.key = Some(scene.desired.generation.clone());
+        }
         record.has_setting = has_setting;
         record.last_capacity = capacity.or(record.last_capacity);
     });

@@ -43,9 +43,17 @@ pub(super) fn described(spec: &SetSpec, capacity: i64) -> Vec<FieldChange> {
 
 /// The update that a set needs; `None` when it is as desired. `sent` is what is known to have been
 /// sent to it.
-pub(super) fn update(spec: &SetSpec, found: &ScaleSet, sent: Option<&Sent>) -> Option<Call> {
+pub(super) fn update(
+    spec: &SetSpec,
+    found: &ScaleSet,
+    sent: Option<&Sent>,
+    has_machines: bool,
+) -> Option<Call> {
     let mut patch = SetPatch::new(&spec.name, spec.model.image.clone());
     let mut changes = model_changes(&mut patch, &spec.model, found);
+    if let Some(sku) = &mut patch.sku {
+        sku.only_from = has_machines.then_some(found.capacity);
+    }
     if sent.map(|sent| sent.custom_data_sha256.as_str()) != Some(spec.custom_data.sha256.as_str()) {
         patch.custom_data = Some(spec.custom_data.clone());
         let old = sent.map(|sent| sent.custom_data_sha256.clone());
@@ -82,7 +90,13 @@ pub(super) fn update(spec: &SetSpec, found: &ScaleSet, sent: Option<&Sent>) -> O
 }
 
 /// Everything at once, for a set whose making did not come to a good end.
-pub(super) fn complete(spec: &SetSpec, found: &ScaleSet, capacity: i64, because: &str) -> Call {
+pub(super) fn complete(
+    spec: &SetSpec,
+    found: &ScaleSet,
+    capacity: i64,
+    has_machines: bool,
+    because: &str,
+) -> Call {
     let model = &spec.model;
     let patch = SetPatch {
         custom_data: Some(spec.custom_data.clone()),
@@ -91,6 +105,7 @@ pub(super) fn complete(spec: &SetSpec, found: &ScaleSet, capacity: i64, because:
         sku: Some(Sku {
             vm_size: model.vm_size.clone(),
             capacity,
+            only_from: has_machines.then_some(found.capacity),
         }),
         ssh: ssh(model),
         boot_diagnostics: Some(model.boot_diagnostics),
@@ -144,6 +159,7 @@ fn model_changes(patch: &mut SetPatch, wanted: &Model, found: &ScaleSet) -> Vec<
         patch.sku = Some(Sku {
             vm_size: wanted.vm_size.clone(),
             capacity: found.capacity,
+            only_from: None,
         });
     }
     if differs(&["ssh_public_keys"]) {

@@ -4,8 +4,20 @@
 use super::{limits, place::Place};
 use crate::pool::{payload::sha256_hex, record::GenerationKey};
 
-/// Set name: `workers-7d91b187`, at most 50 characters. Another generation has another name.
+/// Set name: `workers-7d91b187`, at most 50 characters. Another generation has another name, but
+/// for what members are made from.
 pub fn set(machinepool_name: &str, key: &GenerationKey) -> String {
+    hashed(machinepool_name, &hash_input(machinepool_name, key))
+}
+
+/// The same with a hash that also covers what members are made from.
+pub fn set_of_template(machinepool_name: &str, key: &GenerationKey) -> String {
+    let template = serde_json::json!(key.template);
+    let input = format!("{}/{template}", hash_input(machinepool_name, key));
+    hashed(machinepool_name, &input)
+}
+
+fn hashed(machinepool_name: &str, input: &str) -> String {
     let base: String = machinepool_name
         .to_lowercase()
         .chars()
@@ -13,7 +25,7 @@ pub fn set(machinepool_name: &str, key: &GenerationKey) -> String {
         .take(limits::SET_BASE_CHARS)
         .collect();
     let base = base.strip_suffix('-').unwrap_or(&base);
-    let hash: String = sha256_hex(hash_input(machinepool_name, key).as_bytes())
+    let hash: String = sha256_hex(input.as_bytes())
         .chars()
         .take(limits::SET_HASH_CHARS)
         .collect();

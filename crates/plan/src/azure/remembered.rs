@@ -16,7 +16,7 @@ use crate::{
     driver::PoolContext,
     pool::{
         ownership::Ownership,
-        record::{AzureRecord, DriverRecord, Generation},
+        record::{AzureRecord, DriverRecord, Generation, GenerationKey},
     },
 };
 
@@ -91,4 +91,30 @@ fn take_over(record: &mut AzureRecord, desired: &Desired, ours: &[&ScaleSet]) {
         .filter(|set| set.name != serving.name)
         .map(|set| set.name.clone())
         .collect();
+}
+
+/// Name of a generation's set. It follows from the key alone (and so from nothing that a crash
+/// forgets), but where a set of that name stands for members made from something else: then what
+/// they are made from is in the name. A set that is there keeps its name.
+pub(super) fn set_name(
+    machinepool_name: &str,
+    key: &GenerationKey,
+    context: &PoolContext<'_>,
+) -> String {
+    let plain = names::set(machinepool_name, key);
+    let Some(record) = azure_record(context) else {
+        return plain;
+    };
+    let serving = [&record.current, &record.next].into_iter().flatten();
+    let known: Vec<(&String, &GenerationKey)> = serving
+        .filter_map(|generation| Some((&generation.set_name, generation.key.as_ref()?)))
+        .chain(&record.retiring_keys)
+        .collect();
+    match known.iter().find(|(_, known)| known.is_same(key)) {
+        Some((name, _)) => (*name).clone(),
+        None if known.iter().any(|(name, _)| **name == plain) => {
+            names::set_of_template(machinepool_name, key)
+        }
+        None => plain,
+    }
 }

@@ -29,6 +29,7 @@ use super::{
 };
 use crate::pool::{
     action::{ChangeKind, Effect, FieldChange},
+    instance_template::InstanceTemplate,
     record::{AzureRecord, Generation, GenerationKey, OperationKind},
     steps::{Call, arrow, field},
 };
@@ -75,7 +76,7 @@ pub(super) fn make(
                 Some(share) => share.max(found.capacity),
                 None => capacity,
             };
-            let call = model::complete(spec, found, capacity, &text);
+            let call = model::complete(spec, found, capacity, scene.share.is_some(), &text);
             let effect = call.effect.max(because.effect);
             let call = call.effect(effect);
             steps::start(steps, OperationKind::Update, &spec.name, sends, call, enter);
@@ -150,6 +151,10 @@ fn key_changes(old: &GenerationKey, new: &GenerationKey) -> Vec<FieldChange> {
         .zip(shown(new))
         .filter(|((_, old), (_, new))| old != new)
         .map(|((name, old), (_, new))| field(name, old, new))
+        .chain(InstanceTemplate::changes(
+            old.template.as_ref(),
+            new.template.as_ref(),
+        ))
         .collect()
 }
 
@@ -190,10 +195,11 @@ pub(super) fn forward(
 
 /// Another generation is wanted next; one that was on its way retires.
 pub(super) fn aim_at(record: &mut AzureRecord, wanted: Option<Generation>, name: &str) {
-    record.retiring.remove(name);
+    record.keep(name);
     let left = std::mem::replace(&mut record.next, wanted);
-    let left = left.filter(|left| left.set_name != name);
-    record.retiring.extend(left.map(|left| left.set_name));
+    if let Some(left) = left.filter(|left| left.set_name != name) {
+        record.retire(left);
+    }
 }
 
 /// The next generation becomes the current one.
@@ -211,7 +217,7 @@ fn serve(record: &mut AzureRecord, scene: &Scene<'_>) {
         .take()
         .filter(|name| name != serving && scene.found(name).is_some());
     record.predecessor = Some(published.unwrap_or_else(|| old.set_name.clone()));
-    record.retiring.insert(old.set_name);
+    record.retire(old);
     record.has_setting = false;
 }
 
@@ -248,6 +254,7 @@ pub(super) fn retire_sets(steps: &mut Steps<'_>, scene: &Scene<'_>) {
     let is_there = |name: &String| scene.found(name).is_some();
     let record = &mut steps.record;
     record.retiring.retain(is_there);
+    record.retiring_keys.retain(|name, _| is_there(name));
     record.predecessor = record.predecessor.take().filter(is_there);
 }
 

@@ -46,9 +46,11 @@ fn fitted(steps: &Steps<'_>, scene: &Scene<'_>, wanted: &SettingSpec) -> Setting
     };
     let capacity = scene.found(&wanted.set_name).map_or(0, |set| set.capacity);
     let wish = steps.context().machines.wish();
+    let least = wish.and_then(|wish| wish.bounds).map(|(least, _)| least);
     let wish = wish.map_or(0, |wish| wish.capacity);
     let profile = &mut fitted.profile;
     profile.minimum = profile.minimum.min(share);
+    profile.minimum = profile.minimum.min(least.unwrap_or(profile.minimum));
     profile.default = profile.minimum;
     profile.maximum = match profile.cpu {
         None => limits::SET_INSTANCES,

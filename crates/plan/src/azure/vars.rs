@@ -17,6 +17,7 @@ use crate::{
         action::Effect,
         declared::{self, Check, Kind, declare_variables, one_of, text, whole},
         inputs::UserVariables,
+        instance_template::InstanceTemplate,
     },
 };
 
@@ -151,7 +152,7 @@ declare_variables! {
     }
 
     /// The image; required. `{semver}` is `1.34.1`, `{version}` is `v1.34.1`. Acts on instances
-    /// made afterwards; only another Kubernetes version rolls.
+    /// made afterwards; without pool Machines only another Kubernetes version rolls.
     image_id: Option<String> {
         kind: Kind::Text,
         default: "null",
@@ -256,7 +257,23 @@ fn each_tag(value: &Value, rule: impl Fn(&str, &str) -> bool) -> bool {
 /// # Errors
 /// `V-0`, and the codes of the Azure document 10.1 that concern one variable; sorted.
 pub fn resolve(variables: &UserVariables) -> Result<Vars, Vec<Refusal>> {
-    let resolved: Map<String, Value> = declared::resolve(Vars::TABLE, variables)?;
-    Ok(serde_json::from_value(Value::Object(resolved))
-        .expect("converted and checked values have the types of the table"))
+    declared::resolve(Vars::TABLE, variables).map(typed)
+}
+
+/// The same with what members are made from.
+///
+/// # Errors
+/// As `resolve`.
+pub fn resolve_with_template(
+    variables: &UserVariables,
+    bootstrap_secret: Option<&str>,
+) -> Result<(Vars, InstanceTemplate), Vec<Refusal>> {
+    let resolved = declared::resolve(Vars::TABLE, variables)?;
+    let template = InstanceTemplate::of(Vars::TABLE, &resolved, bootstrap_secret);
+    Ok((typed(resolved), template))
+}
+
+fn typed(resolved: Map<String, Value>) -> Vars {
+    serde_json::from_value(Value::Object(resolved))
+        .expect("converted and checked values have the types of the table")
 }

@@ -42,10 +42,12 @@ impl<'a> Machines<'a> {
 /// the members where the group asks for more than it has and than is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GroupWish {
-    /// Members the pool may have now: the replicas, and the surge while it rolls.
+    /// Members that may stay or come now: the replicas, and the surge while it rolls, less those
+    /// that are about to go and still take up the surge.
     pub capacity: i64,
     /// The bounds that whoever else scales the group keeps to: the annotations' of an autoscaled
-    /// pool, else the replicas twice. `None` where the inputs are bad: the group's stay, as far as
+    /// pool, else the replicas twice, the upper one with the surge and the lower one 0 where there is
+    /// none. `None` where the inputs are bad: the group's stay, as far as
     /// the capacity allows.
     pub bounds: Option<(i64, i64)>,
     /// Provider ids of instances to end: their drain is over. One that is gone is no error.

@@ -412,7 +412,7 @@ impl<'f> Pass<'_, 'f> {
         let bounds = Rollout::of(facts.rollout, wanted, facts.is_managed);
         let roll = rollout::roll(self.slots, wanted, bounds, facts.now);
         let capacity = wanted + roll.surge;
-        self.decision.wish.capacity = capacity;
+        self.ask(capacity, wanted, bounds.surge);
         self.decision.is_under_way |= matches!(roll.rolling, Rolling::Yes { .. });
         self.decision.rolling = roll.rolling;
         let staying = self.slots.iter().filter(|slot| !slot.is_going()).count();
@@ -444,6 +444,32 @@ impl<'f> Pass<'_, 'f> {
                 .get(at)
                 .and_then(|slot| slot.member.revision.clone());
             self.goes(machine, Because::Outdated { revision });
+        }
+    }
+
+    /// Asks for `capacity` members, within the surge: an instance that is told to end exists until
+    /// the cloud shows it no longer, and beyond the surge its successor waits for that. A stop in
+    /// between forgets nothing: the instances tell. A count that is not ours is asked for as it is,
+    /// or whoever owns it would take what is missing for its own wish.
+    fn ask(&mut self, capacity: i64, wanted: i64, surge: i64) {
+        let facts = self.facts;
+        let wish = &mut self.decision.wish;
+        wish.capacity = capacity;
+        if facts.is_managed {
+            return;
+        }
+        let retiring = self.slots.iter().filter(|slot| {
+            let is_told = slot.infra.is_some_and(InfraMachine::is_deleting);
+            let id = &slot.member.member.provider_id;
+            slot.is_ending() && is_told || wish.ends.contains(id)
+        });
+        let retiring = i64::try_from(retiring.count()).unwrap_or(i64::MAX);
+        wish.capacity = capacity.min(wanted + surge - retiring).max(0);
+        // The bounds stand still while members come and go: the upper one has the surge in it, and
+        // without a surge nobody else may refill what waits for its predecessor to be gone.
+        if let Some((least, most)) = &mut wish.bounds {
+            *least = if surge == 0 { 0 } else { *least };
+            *most = (*most).max(capacity);
         }
     }
 

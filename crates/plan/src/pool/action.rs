@@ -111,7 +111,7 @@ impl From<azure::action::Action> for Action {
 pub enum Effect {
     /// No machine notices.
     None,
-    /// Machines launched from now on.
+    /// Machines launched from now on. A variable of this effect rolls where there are pool Machines.
     NewMachinesOnly,
     /// Machines are replaced one after the other, each replacement first.
     Rolls,

@@ -72,6 +72,8 @@ pub struct Goal {
     pub installation: String,
     /// The pool has Machines.
     pub has_machines: bool,
+    /// Name of the Secret that holds the bootstrap data.
+    pub bootstrap_secret: Option<String>,
     /// The record.
     pub record: Option<Record>,
 }
@@ -91,6 +93,7 @@ impl Goal {
             } else {
                 Machines::Off
             },
+            bootstrap_secret: self.bootstrap_secret.as_deref(),
             now_epoch_seconds: self.now.as_second(),
         }
     }
@@ -181,6 +184,10 @@ pub(super) fn build(world: &World, wish: Wish<'_>) -> Goal {
             |record| record.installation.clone(),
         ),
         has_machines: machines::are_on(world),
+        bootstrap_secret: world
+            .owner
+            .found()
+            .and_then(|owner| owner.spec.template.spec.bootstrap.data_secret_name.clone()),
         record: record.cloned(),
     }
 }

@@ -28,6 +28,7 @@
 //! | `schedule` | intervals, jitter, retries |
 //! | `operation` | which operation is due |
 //! | `deletion` | what stands between a deleting pool and its end |
+//! | `instance_template` | what members are made from, and when another one rolls |
 //! | `goal` | one operation with everything a driver needs |
 //! | `admission` | what webhooks refuse |
 //! | `secret` | a value that never prints |
@@ -64,6 +65,7 @@ pub mod identity;
 pub mod image;
 pub mod inherit;
 pub mod inputs;
+pub mod instance_template;
 pub mod keys;
 pub mod labels;
 pub mod machines;

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::instance_template::InstanceTemplate;
 use crate::{
     azure::{image::ImageReference, place::Place},
     driver::Driver,
@@ -229,6 +230,19 @@ pub struct RollKey {
     pub kubernetes_version: Option<String>,
     /// Explicit `machine_image.id`.
     pub image_id: Option<String>,
+    /// What members are made from; `None` without pool Machines, and nothing is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<InstanceTemplate>,
+}
+
+impl RollKey {
+    /// Whether members made for one are those that the other asks for.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kubernetes_version == other.kubernetes_version
+            && self.image_id == other.image_id
+            && InstanceTemplate::changes(self.template.as_ref(), other.template.as_ref()).is_empty()
+    }
 }
 
 /// A roll that began and whose refresh is not accepted yet.
@@ -288,6 +302,9 @@ pub struct AzureRecord {
     pub next: Option<Generation>,
     /// Sets of older generations whose deletion has not finished.
     pub retiring: BTreeSet<String>,
+    /// What they were made for, where members may be made from something else for the same set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub retiring_keys: BTreeMap<String, GenerationKey>,
     /// The retiring set that served before the current one: with pool Machines off its members are
     /// published until it is gone.
     pub predecessor: Option<String>,
@@ -300,7 +317,24 @@ pub struct AzureRecord {
     pub operation: Option<Operation>,
 }
 
-/// What cannot change in place: another key is another set (Azure document 3.1).
+impl AzureRecord {
+    /// A generation that serves no more: its set goes.
+    pub fn retire(&mut self, old: Generation) {
+        if let Some(key) = old.key.filter(|key| key.template.is_some()) {
+            self.retiring_keys.insert(old.set_name.clone(), key);
+        }
+        self.retiring.insert(old.set_name);
+    }
+
+    /// A set that does not go any more, or is gone.
+    pub fn keep(&mut self, set_name: &str) {
+        self.retiring.remove(set_name);
+        self.retiring_keys.remove(set_name);
+    }
+}
+
+/// What cannot change in place, or not without new machines: another key is another set (Azure
+/// document 3.1, 5.2a).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GenerationKey {
@@ -314,6 +348,22 @@ pub struct GenerationKey {
     pub spot: bool,
     /// Secure boot and vTPM.
     pub trusted_launch: bool,
+    /// What members are made from; `None` without pool Machines, and nothing is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<InstanceTemplate>,
+}
+
+impl GenerationKey {
+    /// Whether members made for one are those that the other asks for.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let unchanged = Self {
+            template: other.template.clone(),
+            ..self.clone()
+        };
+        unchanged == *other
+            && InstanceTemplate::changes(self.template.as_ref(), other.template.as_ref()).is_empty()
+    }
 }
 
 /// One generation and what is known of its set.

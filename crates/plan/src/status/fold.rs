@@ -243,14 +243,16 @@ fn record_standing(draft: &mut Draft<'_>) {
     }
 }
 
-/// The finalizer comes first; block-move stays as long as an operation is announced.
+/// The finalizer comes first; block-move stays as long as an operation is announced. A paused pool
+/// does nothing, and what it had begun is recorded: it may move.
 fn metadata(draft: &mut Draft<'_>) {
     if draft.pass.gate.next == Next::AddFinalizer && !has_finalizer(draft.world) {
         draft.metadata.finalizer = Some(FinalizerChange::Add);
     }
     let annotations = &draft.world.pool.metadata.annotations;
     let present = annotations.contains_key(keys::BLOCK_MOVE);
-    let wanted = draft.status.active_job.is_some() && !over(draft);
+    let rests = over(draft) || draft.pass.gate.findings.paused;
+    let wanted = draft.status.active_job.is_some() && !rests;
     if wanted != present {
         draft.metadata.annotations.insert(
             keys::BLOCK_MOVE.to_owned(),

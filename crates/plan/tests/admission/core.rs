@@ -58,7 +58,8 @@ fn only_machines_of_pools_have_no_bootstrap_data() {
 /// Proves: CAPI-12.
 #[test]
 fn reserved_taints_are_refused() {
-    let on = Gates::default().with(Gate::MachineTaintPropagation, true);
+    let on = Gates::default();
+    let without = on.clone().with(Gate::MachineTaintPropagation, false);
     let tainted = |key: &str| {
         let taint = json!({ "key": key, "effect": "NoSchedule", "propagation": "Always" });
         machine(json!({ "taints": [taint] }))
@@ -77,7 +78,7 @@ fn reserved_taints_are_refused() {
             ["spec.taints[0].key"],
             "{key}"
         );
-        let off = fields(Kind::Machine, &Request::create(&new));
+        let off = fields_with(Kind::Machine, &Request::create(&new), &without);
         assert!(
             off.contains(&"spec.taints[0].key".to_owned()),
             "{key}: {off:?}"

@@ -182,8 +182,9 @@ fn every_mistake_is_told_at_once() {
         "clusterName": "other", "bootstrap": {}, "version": "new",
         "taints": [{ "key": "a", "effect": "NoSchedule", "propagation": "Always" }],
     });
+    let off = Gates::default().with(Gate::MachineTaintPropagation, false);
     assert_eq!(
-        fields(Kind::MachinePool, &Request::create(&new)),
+        fields_with(Kind::MachinePool, &Request::create(&new), &off),
         [
             "spec.replicas",
             "spec.template.spec.clusterName",
@@ -209,11 +210,12 @@ fn what_was_admitted_before_can_lose_its_finalizer() {
 
 #[test]
 fn taints_of_a_template_need_their_gate_and_keys_of_their_own() {
-    let on = Gates::default().with(Gate::MachineTaintPropagation, true);
+    let on = Gates::default();
+    let off = on.clone().with(Gate::MachineTaintPropagation, false);
     let taint = |key: &str| json!([{ "key": key, "effect": "NoSchedule" }]);
     let fine = with("/spec/template/spec/taints", taint("team/a"));
     assert_eq!(
-        fields(Kind::MachinePool, &Request::create(&fine)),
+        fields_with(Kind::MachinePool, &Request::create(&fine), &off),
         ["spec.template.spec.taints"]
     );
     assert_eq!(

@@ -36,6 +36,8 @@ pub(crate) struct Demo {
     pub(crate) variables: UserVariables,
     pub(crate) ownership: BTreeMap<String, String>,
     pub(crate) installation: String,
+    /// Name of the bootstrap data Secret.
+    pub(crate) bootstrap_secret: String,
     pub(crate) record: Option<Record>,
     /// The pool has Machines, and they ask for this.
     pub(crate) wish: Option<GroupWish>,
@@ -88,6 +90,7 @@ pub(crate) fn demo() -> Demo {
             .clone(),
         ownership,
         installation: INSTALLATION.to_owned(),
+        bootstrap_secret: "demo-bootstrap".to_owned(),
         record: None,
         wish: None,
         undecided: false,
@@ -127,6 +130,7 @@ pub(crate) fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
 impl Demo {
     pub(crate) fn context(&self) -> PoolContext<'_> {
         PoolContext {
+            bootstrap_secret: Some(&self.bootstrap_secret),
             namespace: "team-a",
             pool_name: "demo-pool-0",
             machinepool_name: &self.inputs.machinepool_name,

@@ -40,5 +40,6 @@ mod stub_shell;
 mod tags;
 mod teardown;
 mod template;
+mod template_rolls;
 mod vars;
 mod zones;

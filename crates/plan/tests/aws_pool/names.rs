@@ -6,6 +6,7 @@ use super::demo::{GROUP, demo};
 
 fn key(version: Option<&str>, image: Option<&str>) -> RollKey {
     RollKey {
+        template: None,
         kubernetes_version: version.map(str::to_owned),
         image_id: image.map(str::to_owned),
     }

@@ -35,6 +35,8 @@ pub(crate) struct Demo {
     pub(crate) variables: UserVariables,
     pub(crate) ownership: BTreeMap<String, String>,
     pub(crate) installation: String,
+    /// Name of the bootstrap data Secret.
+    pub(crate) bootstrap_secret: String,
     pub(crate) record: Option<Record>,
     pub(crate) machines_off: bool,
     /// What Machines ask for.
@@ -86,6 +88,7 @@ pub(crate) fn demo() -> Demo {
             .clone(),
         ownership,
         installation: INSTALLATION.to_owned(),
+        bootstrap_secret: "demo-bootstrap".to_owned(),
         record: None,
         machines_off: true,
         wish: None,
@@ -181,6 +184,7 @@ pub(crate) fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
 impl Demo {
     pub(crate) fn context(&self) -> PoolContext<'_> {
         PoolContext {
+            bootstrap_secret: Some(&self.bootstrap_secret),
             namespace: "team-a",
             pool_name: "workers",
             machinepool_name: &self.inputs.machinepool_name,

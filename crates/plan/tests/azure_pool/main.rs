@@ -38,5 +38,6 @@ mod ranch;
 mod roll;
 mod tags;
 mod teardown;
+mod template_rolls;
 mod vars;
 mod zones;

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use remuda_plan::{
     machines::{
         because::Because,
+        group::Leaving,
         rollout::{Rolling, Rollout, RolloutSpec, Strategy},
     },
     pool::members::MemberState,
@@ -185,6 +186,35 @@ fn a_failed_new_member_stops_the_roll_and_says_so() {
     }
 }
 
+#[test]
+fn a_successor_waits_for_what_shuts_down_where_the_surge_has_no_room() {
+    let bounds = |surge: i64| spec(json!(surge), json!(0));
+    for (surge, deleted, asked) in [(1, 1, 3), (1, 2, 2), (2, 2, 3), (0, 1, 2), (0, 3, 0)] {
+        let mut fleet = Fleet::of(&["a", "b", "c"]);
+        fleet.rollout = Some(bounds(surge));
+        for name in ["a", "b", "c"].into_iter().take(deleted) {
+            fleet.delete_machine(name);
+            fleet.drained(name);
+        }
+        // Told to end now, and shutting down since: the same. Gone: the whole count again.
+        assert_eq!(fleet.decide().wish.capacity, asked, "{surge}, {deleted}");
+        for name in ["a", "b", "c"].into_iter().take(deleted) {
+            fleet.leave(name, Leaving::Ending);
+        }
+        let decision = fleet.decide();
+        assert!(decision.wish.ends.is_empty());
+        assert_eq!(decision.wish.capacity, asked, "{surge}, {deleted}");
+        for name in ["a", "b", "c"].into_iter().take(deleted) {
+            fleet.vanish(name);
+        }
+        fleet.is_empty_certain = true;
+        assert_eq!(fleet.decide().wish.capacity, 3);
+        // Whoever owns the count would take what is missing for a wish.
+        fleet.is_managed = true;
+        assert_eq!(fleet.decide().wish.capacity, 3);
+    }
+}
+
 /// Proves: CAPI-112.
 #[test]
 fn on_delete_waits_for_people_and_each_deletion_brings_one_of_the_new_model() {
@@ -280,6 +310,10 @@ impl Model {
     /// A decision, what follows from it, and one step of everybody else.
     fn step(&mut self) {
         let decision = self.fleet.decide();
+        // Whoever shut down at the last step is gone.
+        self.fleet
+            .members
+            .retain(|member| member.leaving != Some(Leaving::Ending));
         // New Nodes have come up since.
         let fresh: Vec<String> = self
             .fleet
@@ -316,10 +350,10 @@ impl Model {
             }
             self.rolled.push(deletion.machine.clone());
         }
-        for id in &decision.wish.ends {
-            self.fleet
-                .members
-                .retain(|member| member.member.provider_id != *id);
+        for member in &mut self.fleet.members {
+            if decision.wish.ends.contains(&member.member.provider_id) {
+                member.leaving = Some(Leaving::Ending);
+            }
         }
         for removed in &decision.releases {
             let objects = &mut self.fleet.objects;
@@ -330,7 +364,7 @@ impl Model {
         }
         self.observe();
         // The group follows its count.
-        while i64::try_from(self.fleet.members.len()).unwrap() < decision.wish.capacity {
+        while self.staying() < decision.wish.capacity {
             self.made += 1;
             let name = format!("n{}", self.made);
             let mut member = member(&name, 0);
@@ -339,6 +373,12 @@ impl Model {
             self.fleet.set(&name, "Available", "False", "NotReady");
         }
         self.observe();
+    }
+
+    /// What the group counts: an instance that shuts down has left it.
+    fn staying(&self) -> i64 {
+        let members = self.fleet.members.iter();
+        i64::try_from(members.filter(|it| it.leaving.is_none()).count()).unwrap()
     }
 
     fn observe(&mut self) {

@@ -55,7 +55,7 @@ pub(crate) struct ManagerArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) webhook_cert_dir: Option<PathBuf>,
     /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (off).
+    /// MachineTaintPropagation (on).
     #[arg(
         long,
         value_name = "GATE=BOOL,...",

@@ -51,7 +51,7 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     pub(crate) health_addr: Address,
     /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (off).
+    /// MachineTaintPropagation (on).
     #[arg(
         long,
         value_name = "GATE=BOOL,...",

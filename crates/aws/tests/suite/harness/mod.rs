@@ -501,6 +501,7 @@ fn context<'a>(
     now_epoch_seconds: i64,
 ) -> PoolContext<'a> {
     PoolContext {
+        bootstrap_secret: None,
         namespace: &pool.inputs.captf_object.namespace,
         pool_name: &pool.inputs.captf_object.name,
         machinepool_name: &pool.inputs.machinepool_name,

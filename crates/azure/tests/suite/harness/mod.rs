@@ -450,6 +450,7 @@ impl World {
         ownership: &'a BTreeMap<String, String>,
     ) -> PoolContext<'a> {
         PoolContext {
+            bootstrap_secret: None,
             namespace: &pool.inputs.captf_object.namespace,
             pool_name: &pool.inputs.captf_object.name,
             machinepool_name: &pool.inputs.machinepool_name,
