@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `demo` | the DEMO objects of the clouds' documents, from `examples/demo` |
+//! | `cloud` | one story on either cloud |
 //! | `foreign` | kinds of other providers |
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
@@ -21,6 +22,7 @@
 )]
 
 mod admission;
+mod cloud;
 mod demo;
 mod expect;
 mod foreign;
@@ -33,6 +35,7 @@ mod workload;
 mod world;
 
 pub use self::{
+    cloud::Cloud,
     demo::{AZURE_POOL, Demo, NAMESPACE, POOL},
     expect::{condition, holds},
     foreign::{foreign_crd, foreign_resource},

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use remuda_controllers::{
-    kinds::Kind,
-    objects::{Objects, Target},
-};
+use remuda_controllers::{kinds::Kind, objects::Target};
 use remuda_sim::aws::{DEMO_ACCOUNT, DEMO_REGION};
-use remuda_testkit::{NAMESPACE, World, holds};
+use remuda_testkit::{Cloud, World, holds};
 use serde_json::{Value, json};
 
-use super::ranch::{Cloud, has_members, infra, instance_id, name, names, provider_id};
+use super::ranch::{has_members, infra, instance_id, name, names, provider_id, settled_on_with};
 
 /// Writes that answer a lifecycle hook: they let an instance go that the group ends anyway.
 const ANSWERS: [&str; 2] = [
@@ -18,14 +15,9 @@ const ANSWERS: [&str; 2] = [
     "autoscaling:RecordLifecycleActionHeartbeat",
 ];
 
-async fn nodes(world: &World, cloud: Cloud) -> Vec<Value> {
-    let workload = world.workload_of(NAMESPACE, cloud.cluster());
-    workload.list(Kind::Node, "", "").await.unwrap()
-}
-
 /// Name of the Node of an instance.
 async fn node(world: &World, cloud: Cloud, infra: &Value) -> String {
-    let nodes = nodes(world, cloud).await;
+    let nodes = cloud.nodes(world).await;
     let found = nodes
         .iter()
         .find(|node| node["spec"]["providerID"] == provider_id(infra));
@@ -40,7 +32,7 @@ async fn cordon(world: &World, cloud: Cloud, node: &str) {
         name: node,
         subresource: None,
     };
-    let workload = world.workload_of(NAMESPACE, cloud.cluster());
+    let workload = cloud.workload(world);
     let patch = json!({ "spec": { "unschedulable": true } });
     workload
         .merge_patch(&target, &patch, "a-person")
@@ -85,7 +77,7 @@ async fn what_an_autoscaler_ends_through_the_cloud_is_followed_and_not_made_good
             .edit("TerraformMachinePool", cloud.pool(), |pool| {
                 pool["spec"]["variables"]["autoscaler"] = json!("external");
             });
-        let world = cloud.settled_with(demo).await;
+        let world = settled_on_with(cloud, demo).await;
         world
             .object_becomes(
                 Kind::MachinePool,
@@ -116,7 +108,7 @@ async fn what_an_autoscaler_ends_through_the_cloud_is_followed_and_not_made_good
         assert!(!names(&infra(&world).await).contains(&gone));
         world
             .eventually("its Node is gone", || async {
-                let left = names(&nodes(&world, cloud).await);
+                let left = names(&cloud.nodes(&world).await);
                 holds(!left.contains(&node), || format!("{left:?}"))
             })
             .await;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
-use remuda_testkit::{Demo, Mark, POOL, World, condition};
+use remuda_testkit::{Cloud, Demo, Mark, POOL, World, condition};
 use serde_json::{Value, json};
 
-use super::ranch::{Cloud, GROUP, has_members, infra, machines, name, names, settled_with};
+use super::ranch::{GROUP, has_members, infra, machines, name, names, settled_on, settled_with};
 
 async fn change_model(world: &World, cloud: Cloud) {
     let newer = json!({ "spec": { "template": { "spec": { "version": "v1.35.0" } } } });
@@ -73,7 +73,7 @@ async fn rolls_within_bounds(world: &World, cloud: Cloud, before: &[String]) {
 #[tokio::test(start_paused = true)]
 async fn three_machines_are_replaced_with_three_ready_and_four_instances_at_most() {
     for cloud in Cloud::BOTH {
-        let world = cloud.settled().await;
+        let world = settled_on(cloud).await;
         all_ready(&world).await;
         let before = names(&infra(&world).await);
         change_model(&world, cloud).await;
@@ -92,7 +92,7 @@ async fn three_machines_are_replaced_with_three_ready_and_four_instances_at_most
 #[tokio::test(start_paused = true)]
 async fn another_size_rolls_within_the_same_bounds() {
     for cloud in Cloud::BOTH {
-        let world = cloud.settled().await;
+        let world = settled_on(cloud).await;
         all_ready(&world).await;
         let before = names(&infra(&world).await);
         change_size(&world, cloud).await;

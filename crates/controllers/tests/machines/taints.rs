@@ -1,18 +1,17 @@
 //! Taints of the pool template reach the Nodes, and leave them with it.
 
-use remuda_controllers::{kinds::Kind, objects::Objects};
+use remuda_controllers::kinds::Kind;
 use remuda_plan::admission::Gates;
-use remuda_testkit::{NAMESPACE, World, holds};
+use remuda_testkit::{Cloud, World, holds};
 use serde_json::{Value, json};
 
-use super::ranch::{Cloud, has_members, names};
+use super::ranch::{has_members, names};
 
 /// Waits until exactly so many Nodes are there and each `has` the taint `team/a`, or none does.
 async fn tainted(world: &World, cloud: Cloud, count: usize, has: bool) {
     world
         .eventually(&format!("{count} Nodes with the taint: {has}"), || async {
-            let workload = world.workload_of(NAMESPACE, cloud.cluster());
-            let nodes = workload.list(Kind::Node, "", "").await.unwrap();
+            let nodes = cloud.nodes(world).await;
             let is_tainted = |node: &&Value| {
                 let taints = node["spec"]["taints"].as_array();
                 taints.into_iter().flatten().any(|taint| {
