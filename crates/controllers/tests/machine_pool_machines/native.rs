@@ -168,7 +168,9 @@ async fn a_settled_pool_with_machines_is_not_written_to() {
 async fn a_settled_pool_with_machines_is_not_written_to_on(cloud: Cloud) {
     let world = up(cloud).await;
     // The first drift check comes after half an hour and says that there is none.
-    world.pool_says("DriftDetected", "False", "NoDrift").await;
+    world
+        .says(cloud.pool(), "DriftDetected", "False", "NoDrift")
+        .await;
     world.pass(Duration::from_mins(2)).await;
     world.stays_quiet(Duration::from_mins(30)).await;
 }

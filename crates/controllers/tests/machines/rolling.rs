@@ -162,9 +162,9 @@ async fn on_delete_replaces_what_people_delete_and_nothing_else() {
 /// The pass that changes the launch template looks again soon, not at the next refresh.
 #[tokio::test(start_paused = true)]
 async fn a_roll_begins_within_seconds_of_the_change() {
-    let world = settled().await;
+    let world = settled_on(Cloud::Aws).await;
     all_ready(&world).await;
-    change_model(&world).await;
+    change_model(&world, Cloud::Aws).await;
     world.pass(Duration::from_secs(20)).await;
     let pool = world.get(Kind::TerraformMachinePool, POOL).await.unwrap();
     let (status, reason) = condition(&pool, "RollingOut").unwrap();
