@@ -32,7 +32,7 @@ use crate::{
     passes::{self, Reconciled},
     requeue::Failures,
     terraform_machine_pool,
-    watching::{ObjectKey, Route, Watch, intent, intent_and, itself, keep_condition, keep_only},
+    watching::{Kept, ObjectKey, Route, Watch, keep_condition, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
 };
 
@@ -45,8 +45,21 @@ pub struct Options {
     pub identities: bool,
     /// Only objects of this namespace; `None`: of all.
     pub namespace: Option<String>,
-    /// Pools worked on at once.
+    /// Infrastructure pools worked on at once.
     pub concurrency: u16,
+}
+
+impl Options {
+    /// How many objects of a kind are worked on at once: the core's as upstream's controllers do
+    /// (cluster-api document, section 0), never fewer than pools.
+    fn concurrency_of(&self, kind: Kind) -> u16 {
+        let own = match kind {
+            Kind::Machine => 100,
+            Kind::MachinePool | Kind::MachineHealthCheck | Kind::Cluster => 50,
+            _ => 1,
+        };
+        self.concurrency.max(own)
+    }
 }
 
 impl Default for Options {
@@ -80,7 +93,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         );
         keep_condition(pool, "Ready");
     });
-    let (machine_pools, machine_pool_kept) = kept(Kind::MachinePool, |pool| {
+    let slim_machine_pool = |pool: &mut DynamicObject| {
         let mut kept: Vec<&[&str]> = vec![
             &["spec", "clusterName"],
             &["spec", "providerIDList"],
@@ -90,7 +103,11 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         kept.extend(cluster::COUNTED);
         keep_only(pool, &kept);
         keep_condition(pool, cluster::COUNTED_CONDITION);
-    });
+    };
+    let (watch, kept_machine_pools) =
+        Watch::new(Kind::MachinePool).keep_by(slim_machine_pool, machine_pool::terms);
+    let (machine_pools, machine_pool_kept) =
+        (kept_machine_pools.store.clone(), (Kind::MachinePool, watch));
     let leads = ctx.metrics.leading(PoolStores {
         pools: pools.clone(),
         machine_pools: machine_pools.clone(),
@@ -123,7 +140,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     house.routes(terraform_machine_pool::routes(
         &queue,
         &pools,
-        &machine_pools,
+        &kept_machine_pools,
     ));
     house.controller(
         Kind::TerraformMachinePool,
@@ -145,7 +162,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     if options.identities {
         let (queue, woken) = mpsc::unbounded_channel();
         let users = identity::Users::new(pools.clone(), clusters.clone(), infra_clusters);
-        house.routes(identity_routes(&queue, &identities));
+        house.routes(identity::routes(&queue, &identities));
         house.controller(
             Kind::TerraformClusterIdentity,
             identities,
@@ -164,7 +181,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         core(
             &mut house,
             &ctx,
-            (&machine_pools, &clusters),
+            (&kept_machine_pools, &clusters),
             InfraPools { pools, queue },
         );
     }
@@ -201,9 +218,10 @@ impl InfraPools {
 fn core(
     house: &mut House<'_>,
     ctx: &Arc<Context>,
-    (machine_pools, clusters): (&Store<DynamicObject>, &Store<DynamicObject>),
+    (kept_machine_pools, clusters): (&Kept, &Store<DynamicObject>),
     infra_pools: InfraPools,
 ) {
+    let machine_pools = &kept_machine_pools.store;
     let (queue, woken) = mpsc::unbounded_channel();
     let (news, mut heard) = mpsc::unbounded_channel();
     let (machine_news, machines_heard) = mpsc::unbounded_channel();
@@ -214,7 +232,7 @@ fn core(
         contracts: Contracts::default(),
         nodes,
     });
-    house.routes(machine_pool::routes(&queue, machine_pools));
+    house.routes(machine_pool::routes(&queue, kept_machine_pools));
     let (owners, listener) = (machine_pools.clone(), ctx.clone());
     house.tasks.spawn(async move {
         while let Some(NodeNews {
@@ -297,8 +315,9 @@ fn machines(
     nodes: Arc<NodeWatches>,
     mut heard: mpsc::UnboundedReceiver<NodeWake>,
 ) {
-    let (machines, kept) = kept(Kind::Machine, |machine| keep_only(machine, machine::KEPT));
-    house.watch(kept);
+    let slim = |machine: &mut DynamicObject| keep_only(machine, machine::KEPT);
+    let (watch, machines) = Watch::new(Kind::Machine).keep_by(slim, machine::terms);
+    house.watch((Kind::Machine, watch));
     let (queue, woken) = mpsc::unbounded_channel();
     house.routes(machine::routes(&queue, &machines));
     house.tasks.spawn(async move {
@@ -309,53 +328,13 @@ fn machines(
         }
     });
     let work = Arc::new(machine::Workplace::new(nodes));
-    house.controller(Kind::Machine, machines, woken, Duration::ZERO, {
+    house.controller(Kind::Machine, machines.store, woken, Duration::ZERO, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
             let (ctx, work) = (ctx.clone(), work.clone());
             async move { machine::reconcile(&key, &work, &ctx).await }.boxed()
         }
     });
-}
-
-/// What wakes an identity: itself, and what may use one.
-fn identity_routes(
-    queue: &mpsc::UnboundedSender<ObjectKey>,
-    identities: &Store<DynamicObject>,
-) -> Vec<(Kind, Option<&'static str>, Route)> {
-    let everyone = |identities: Store<DynamicObject>| {
-        move |_: &DynamicObject| {
-            identities
-                .state()
-                .iter()
-                .map(|identity| ObjectKey::of(identity))
-                .collect()
-        }
-    };
-    let uses = |object: &DynamicObject| {
-        let mut bare = object.clone();
-        bare.metadata.generation = None;
-        bare.metadata.annotations = None;
-        bare.metadata.finalizers = None;
-        intent_and(&bare, &["/spec/identityRef", "/spec/defaults/identityRef"])
-    };
-    vec![
-        (
-            Kind::TerraformClusterIdentity,
-            None,
-            Route::new(queue, intent, itself),
-        ),
-        (
-            Kind::TerraformMachinePool,
-            None,
-            Route::new(queue, uses, everyone(identities.clone())),
-        ),
-        (
-            Kind::TerraformCluster,
-            None,
-            Route::new(queue, uses, everyone(identities.clone())),
-        ),
-    ]
 }
 
 fn kept(kind: Kind, slim: fn(&mut DynamicObject)) -> (Store<DynamicObject>, (Kind, Watch)) {
@@ -420,7 +399,7 @@ impl<'a> House<'a> {
         let metrics = self.ctx.metrics.clone();
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default()
-            .concurrency(self.options.concurrency)
+            .concurrency(self.options.concurrency_of(kind))
             .debounce(debounce);
         let requests = UnboundedReceiverStream::new(woken)
             .map(move |key| {

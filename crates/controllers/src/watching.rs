@@ -1,6 +1,8 @@
 //! One watch a kind for the whole process. Each change wakes the keys it concerns in the queues of
 //! the controllers that care, and only if something they care about differs.
 
+mod index;
+
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
@@ -20,6 +22,8 @@ use kube::{
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use self::index::Index;
+pub(crate) use self::index::{Kept, Term, Terms};
 use crate::kinds::Kind;
 
 /// An object by namespace (empty when cluster-scoped) and name.
@@ -100,6 +104,7 @@ pub(crate) struct Watch {
     routes: Vec<Route>,
     slim: fn(&mut DynamicObject),
     writer: Option<Writer<DynamicObject>>,
+    index: Option<(Terms, Index)>,
     /// Keys of the list under way.
     listed: HashSet<ObjectKey>,
 }
@@ -113,6 +118,7 @@ impl Watch {
             routes: Vec::new(),
             slim: |_| {},
             writer: None,
+            index: None,
             listed: HashSet::new(),
         }
     }
@@ -142,6 +148,15 @@ impl Watch {
         self.slim = slim;
         self.writer = Some(writer);
         (self, store)
+    }
+
+    /// Keeps the objects, cut down by `slim`, to be found by their `terms`.
+    pub(crate) fn keep_by(self, slim: fn(&mut DynamicObject), terms: Terms) -> (Self, Kept) {
+        let kind = self.kind;
+        let (mut watch, store) = self.keep(slim);
+        let index = Index::default();
+        watch.index = Some((terms, index.clone()));
+        (watch, Kept::new(kind, store, index))
     }
 
     /// Follows the kind until dropped.
@@ -175,19 +190,23 @@ impl Watch {
             Event::Init => self.listed.clear(),
             Event::InitApply(object) => {
                 self.listed.insert(ObjectKey::of(object));
-                changed = Some(object.clone());
-                (self.slim)(object);
+                changed = Some(self.slimmed(object));
             }
             Event::InitDone => gone = self.vanished(),
-            Event::Apply(object) => {
-                changed = Some(object.clone());
-                (self.slim)(object);
-            }
+            Event::Apply(object) => changed = Some(self.slimmed(object)),
             Event::Delete(object) => gone.push(object.clone()),
         }
-        // The store must know before a queue wakes a controller.
+        // Store and index must know before a queue wakes a controller.
         if let Some(writer) = &mut self.writer {
             writer.apply_watcher_event(&event);
+        }
+        if let Some((terms, index)) = &self.index {
+            if let Event::InitApply(object) | Event::Apply(object) = &event {
+                index.put(&ObjectKey::of(object), terms(object));
+            }
+            for object in &gone {
+                index.remove(&ObjectKey::of(object));
+            }
         }
         for route in &mut self.routes {
             if let Some(object) = &changed {
@@ -197,6 +216,15 @@ impl Watch {
                 route.gone(object);
             }
         }
+    }
+
+    /// The whole object; what is to be kept of it takes its place. Nobody reads who manages which
+    /// field, and that is half of many objects.
+    fn slimmed(&self, object: &mut DynamicObject) -> DynamicObject {
+        object.metadata.managed_fields = None;
+        let whole = object.clone();
+        (self.slim)(object);
+        whole
     }
 
     /// Kept objects that a new list does not hold: they went while the watch was broken.
@@ -226,12 +254,19 @@ fn api(
 
 /// Everything of an object that is not status: what most controllers care about.
 pub(crate) fn intent(object: &DynamicObject) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    object.metadata.annotations.hash(&mut hasher);
+    intent_but_annotations(object).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The same, annotations left out.
+pub(crate) fn intent_but_annotations(object: &DynamicObject) -> u64 {
     let metadata = &object.metadata;
     let mut hasher = DefaultHasher::new();
     metadata.uid.hash(&mut hasher);
     metadata.generation.hash(&mut hasher);
     metadata.labels.hash(&mut hasher);
-    metadata.annotations.hash(&mut hasher);
     metadata.finalizers.hash(&mut hasher);
     metadata
         .deletion_timestamp
@@ -248,12 +283,15 @@ pub(crate) fn intent(object: &DynamicObject) -> u64 {
 pub(crate) fn intent_and(object: &DynamicObject, pointers: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     intent(object).hash(&mut hasher);
+    parts(object, pointers).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The given parts of an object.
+pub(crate) fn parts(object: &DynamicObject, pointers: &[&str]) -> u64 {
+    let mut hasher = DefaultHasher::new();
     for pointer in pointers {
-        object
-            .data
-            .pointer(pointer)
-            .map(Value::to_string)
-            .hash(&mut hasher);
+        object.data.pointer(pointer).hash(&mut hasher);
     }
     hasher.finish()
 }

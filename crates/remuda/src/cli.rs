@@ -1,5 +1,6 @@
 //! What can be typed. Nothing is decided here; see `commands`.
 
+mod bench;
 mod connection;
 mod crds;
 mod doctor;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::{BenchArgs, BenchClouds, Switch};
 pub(crate) use connection::{Connection, Scope};
 pub(crate) use crds::CrdsArgs;
 pub(crate) use doctor::DoctorArgs;
@@ -95,6 +97,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups\n  remuda sim azure --listen 127.0.0.1:4567"
     )]
     Sim(SimArgs),
+    /// Measure this machine: how long many pools on simulated clouds take, and what they cost at rest.
+    #[command(
+        long_about = "Measure this machine: how long many pools on simulated clouds take, and what they cost at rest.\n\nOne process as `remuda up` makes it, over a data directory of its own: Kubernetes API, controllers, clouds, nodes. The pools are created through the API. The clouds' own processes (booting, scaling) take no time and their clocks run as fast as everybody's, so what is measured is work, and what happens every minute happens every minute. The simulated clouds are not kept on disk. Build with --release: docs/reference/performance.md has the figures.",
+        after_help = "Examples:\n  remuda bench\n  remuda bench --pools 20 --machines 5 --steady 30s -o json\n  remuda bench --cloud both --check     1: a bar is missed"
+    )]
+    Bench(BenchArgs),
     /// Write every object of a `remuda up` to a file, while it runs or not.
     #[command(
         long_about = "Write every object of a `remuda up` to a file, while it runs or not.\n\nThe file holds the objects of the management API and of every workload API as of one moment. Secrets in it stay sealed: to restore it you also need the key file (DIR/api/store.key, unless --key-file says otherwise), which is not in it: keep a copy of both, apart from each other. Certificates, tokens and kubeconfigs are not in it; `remuda up` makes new ones after a restore. Nor is the simulated cloud. The file has mode 0600.\n\nA running `remuda up` is asked over its own API, with the administrator's kubeconfig in its data directory.",

@@ -129,7 +129,7 @@ pub(crate) async fn list(call: &Call) -> Outcome<Response<Body>> {
         "" => None,
         token => Some(Continue::decode(token)?),
     };
-    let mut snapshot = snapshot(call, from.as_ref())?;
+    let mut snapshot = snapshot(call, &filter, from.as_ref())?;
     snapshot.records = filter.in_sight(call, snapshot.records).await?;
     let after = |namespace: &str, name: &str| match &from {
         Some(from) => (namespace, name) > (from.namespace.as_str(), from.name.as_str()),
@@ -176,8 +176,8 @@ pub(crate) async fn list(call: &Call) -> Outcome<Response<Body>> {
     Ok(answer::list(call, &meta, &page))
 }
 
-/// The objects at the revision that was asked for.
-fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
+/// The objects at the revision that was asked for, among them all that are meant.
+fn snapshot(call: &Call, filter: &Filter, from: Option<&Continue>) -> Outcome<Snapshot> {
     let (space, shelf) = (call.instance.space(), &call.served.kind.shelf);
     let namespace = call.target.namespace.as_deref();
     let at = |revision: u64| {
@@ -202,7 +202,12 @@ fn snapshot(call: &Call, from: Option<&Continue>) -> Outcome<Snapshot> {
         });
     }
     if asked.is_empty() {
-        return Ok(space.list(shelf, namespace));
+        let labels = filter.labels.equalities();
+        return Ok(if labels.is_empty() {
+            space.list(shelf, namespace)
+        } else {
+            space.list_labeled(shelf, namespace, &labels)
+        });
     }
     let wanted: u64 = asked.parse().map_err(|_| {
         let failure = unreadable(asked);

@@ -74,6 +74,20 @@ impl LabelSelector {
         self.requirements.is_empty()
     }
 
+    /// Labels that whatever is selected carries.
+    pub(crate) fn equalities(&self) -> Vec<(&str, &str)> {
+        let requirements = self.requirements.iter();
+        requirements
+            .filter_map(|requirement| match &requirement.test {
+                Test::In(values) => match values.as_slice() {
+                    [value] => Some((requirement.key.as_str(), value.as_str())),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect()
+    }
+
     /// Whether the labels behind `label` satisfy every requirement.
     pub(crate) fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements.iter().all(|requirement| {
@@ -128,6 +142,12 @@ mod tests {
         ] {
             assert_eq!(selects(selector, &labels), expected, "{selector}");
         }
+    }
+
+    #[test]
+    fn only_what_every_selected_object_carries_is_an_equality() {
+        let selector = LabelSelector::parse("a=1,b in (2),c in (3,4),d!=5,e,!f").expect("valid");
+        assert_eq!(selector.equalities(), [("a", "1"), ("b", "2")]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! * in memory mode nothing blocks and no thread is started, so that virtual time can be paused.
 
 mod backup;
+mod by_label;
 mod disk;
 mod error;
 mod file;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::Record;
+use super::by_label::ByLabel;
 
 /// The watch log of a shelf keeps at most this many changes; ours, because a client that lags
 /// further lists faster than it replays.
@@ -62,6 +63,7 @@ pub(crate) type Place = (String, String);
 #[derive(Debug)]
 pub(crate) struct Shelf {
     objects: BTreeMap<Place, Arc<Record>>,
+    by_label: ByLabel,
     log: VecDeque<Arc<Event>>,
     log_bytes: usize,
     /// The sequence number of the first event in the log.
@@ -75,6 +77,7 @@ impl Shelf {
     pub(crate) fn new(floor: u64) -> Self {
         Self {
             objects: BTreeMap::new(),
+            by_label: ByLabel::default(),
             log: VecDeque::new(),
             log_bytes: 0,
             first: 0,
@@ -85,6 +88,7 @@ impl Shelf {
 
     /// Puts an object that was read from disk; no event.
     pub(crate) fn load(&mut self, place: Place, record: Arc<Record>) {
+        self.by_label.replace(&place, None, Some(&record));
         self.objects.insert(place, record);
     }
 
@@ -99,14 +103,14 @@ impl Shelf {
     /// Applies a committed change and wakes the watchers.
     pub(crate) fn apply(&mut self, event: Arc<Event>) {
         let place = (event.namespace.to_string(), event.name.to_string());
-        match event.change {
-            Change::Created | Change::Updated => {
-                self.objects.insert(place, event.record.clone());
-            }
-            Change::Deleted => {
-                self.objects.remove(&place);
-            }
-        }
+        let before = self.objects.get(&place).map(AsRef::as_ref);
+        let after = (event.change != Change::Deleted).then_some(&event.record);
+        self.by_label
+            .replace(&place, before, after.map(AsRef::as_ref));
+        match after {
+            Some(record) => self.objects.insert(place, record.clone()),
+            None => self.objects.remove(&place),
+        };
         self.log_bytes += event.weight();
         self.log.push_back(event);
         if self.log.len() > LOG_EVENTS {
@@ -179,6 +183,33 @@ impl Shelf {
                     .collect()
             }
         }
+    }
+
+    /// Whether [`Shelf::list_labeled`] may be asked for objects with these labels.
+    pub(crate) fn knows(&self, labels: &[(&str, &str)]) -> bool {
+        labels.iter().all(|(key, _)| self.by_label.is_settled(key))
+    }
+
+    /// Indexes the keys of these labels.
+    pub(crate) fn learn(&mut self, labels: &[(&str, &str)]) {
+        for (key, _) in labels {
+            self.by_label.add_key(key, &self.objects);
+        }
+    }
+
+    /// Objects among which are all that carry these labels, as few as an index tells.
+    pub(crate) fn list_labeled(
+        &self,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Vec<(Place, Arc<Record>)> {
+        let Some(places) = self.by_label.candidates(labels, namespace) else {
+            return self.list(namespace);
+        };
+        let found = places
+            .into_iter()
+            .filter_map(|place| Some((place.clone(), self.objects.get(place)?.clone())));
+        found.collect()
     }
 
     /// The objects as they were at `revision`: the log walked back from now.

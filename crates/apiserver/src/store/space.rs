@@ -155,6 +155,33 @@ impl Space {
         }
     }
 
+    /// Objects of a shelf among which are all that carry these labels: what a list looks at.
+    pub(crate) fn list_labeled(
+        &self,
+        shelf: &Arc<str>,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Snapshot {
+        let snapshot = |inner: &Contents, shelf: Option<&Shelf>| Snapshot {
+            revision: inner.revision,
+            records: shelf
+                .map(|shelf| shelf.list_labeled(namespace, labels))
+                .unwrap_or_default(),
+        };
+        {
+            let inner = self.read();
+            let shelf = inner.shelves.get(shelf);
+            if shelf.is_none_or(|shelf| shelf.knows(labels)) {
+                return snapshot(&inner, shelf);
+            }
+        }
+        let mut inner = self.inner.write().expect("no holder of this lock panics");
+        if let Some(shelf) = inner.shelves.get_mut(shelf) {
+            shelf.learn(labels);
+        }
+        snapshot(&inner, inner.shelves.get(shelf))
+    }
+
     /// The objects of a shelf as they were at `revision`.
     pub(crate) fn list_at(
         &self,

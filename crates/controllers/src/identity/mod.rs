@@ -6,6 +6,7 @@
 mod credential;
 mod status;
 mod users;
+mod watch;
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 pub use self::credential::{Credential, credential};
 use self::status::{SecretFinding, Verdict, judge};
-pub(crate) use self::users::Users;
+pub(crate) use self::{users::Users, watch::routes};
 use crate::{
     conditions,
     context::{Context, FIELD_MANAGER},

@@ -1,23 +1,40 @@
 //! What wakes a Machine: itself, its Cluster, its infrastructure object. Its Node wakes it through
 //! the workload cluster's watch.
 
-use kube::{api::DynamicObject, runtime::reflector::Store};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::api::DynamicObject;
 use remuda_plan::machines::condition::MACHINE_CONDITIONS;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{
     kinds::Kind,
-    watching::{ObjectKey, Route, intent, intent_and, itself},
+    watching::{Kept, ObjectKey, Route, Term, intent, intent_and, itself},
 };
 
 /// Parts of Machines that are kept for look-ups.
 pub(crate) const KEPT: &[&[&str]] = &[&["spec", "clusterName"], &["spec", "infrastructureRef"]];
 
+/// A Machine's cluster, by name.
+const CLUSTER: &str = "cluster";
+/// A Machine's infrastructure object, by kind and name.
+const INFRASTRUCTURE: &str = "infrastructure";
+
+/// What a Machine is found by.
+pub(crate) fn terms(machine: &DynamicObject) -> Vec<Term> {
+    let text = |pointer: &str| machine.data.pointer(pointer).and_then(Value::as_str);
+    let cluster = text("/spec/clusterName").map(|name| Term::about(CLUSTER, machine, name));
+    let infra = text("/spec/infrastructureRef/kind").zip(text("/spec/infrastructureRef/name"));
+    let infra =
+        infra.map(|(kind, name)| Term::about(INFRASTRUCTURE, machine, format!("{kind}/{name}")));
+    cluster.into_iter().chain(infra).collect()
+}
+
 /// The routes into the Machines' queue: the kind watched and the route.
 pub(crate) fn routes(
     queue: &mpsc::UnboundedSender<ObjectKey>,
-    machines: &Store<DynamicObject>,
+    machines: &Kept,
 ) -> Vec<(Kind, Option<&'static str>, Route)> {
     let (by_cluster, by_infra) = (machines.clone(), machines.clone());
     vec![
@@ -26,7 +43,8 @@ pub(crate) fn routes(
             Kind::Cluster,
             None,
             Route::new(queue, intent, move |cluster| {
-                named(&by_cluster, cluster, "/spec/clusterName", None)
+                let name = cluster.metadata.name.as_deref().unwrap_or_default();
+                by_cluster.keys(&Term::about(CLUSTER, cluster, name))
             }),
         ),
         (
@@ -35,7 +53,12 @@ pub(crate) fn routes(
             Route::new(queue, infra_facts, move |infra| {
                 let kind = infra.types.as_ref().map(|types| types.kind.as_str());
                 let kind = kind.unwrap_or("TerraformMachinePoolMachine");
-                named(&by_infra, infra, "/spec/infrastructureRef/name", Some(kind))
+                let name = infra.metadata.name.as_deref().unwrap_or_default();
+                by_infra.keys(&Term::about(
+                    INFRASTRUCTURE,
+                    infra,
+                    format!("{kind}/{name}"),
+                ))
             }),
         ),
     ]
@@ -50,9 +73,9 @@ fn own(machine: &DynamicObject) -> u64 {
             !ours.iter().any(|own| own == kind)
         })
         .collect();
-    let mut slim = machine.clone();
-    slim.data["theirConditions"] = json!(theirs);
-    intent_and(&slim, &["/theirConditions"])
+    let mut hasher = DefaultHasher::new();
+    (intent(machine), theirs).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn conditions(object: &DynamicObject) -> impl Iterator<Item = &Value> {
@@ -65,10 +88,8 @@ fn infra_facts(infra: &DynamicObject) -> u64 {
     let ready: Vec<&Value> = conditions(infra)
         .filter(|condition| condition["type"] == "Ready")
         .collect();
-    let mut slim = infra.clone();
-    slim.data["readyCondition"] = json!(ready);
-    intent_and(
-        &slim,
+    let facts = intent_and(
+        infra,
         &[
             "/spec/providerID",
             "/status/ready",
@@ -77,32 +98,9 @@ fn infra_facts(infra: &DynamicObject) -> u64 {
             "/status/failureDomain",
             "/status/interruptible",
             "/status/upToDate",
-            "/readyCondition",
         ],
-    )
-}
-
-/// Machines of the object's namespace that hold its name at `pointer`, and refer to its kind.
-fn named(
-    machines: &Store<DynamicObject>,
-    object: &DynamicObject,
-    pointer: &str,
-    kind: Option<&str>,
-) -> Vec<ObjectKey> {
-    let name = object.metadata.name.as_deref();
-    let text = |machine: &DynamicObject, pointer: &str| {
-        let text = machine.data.pointer(pointer).and_then(Value::as_str);
-        text.map(str::to_owned)
-    };
-    machines
-        .state()
-        .iter()
-        .filter(|machine| machine.metadata.namespace == object.metadata.namespace)
-        .filter(|machine| text(machine, pointer).as_deref() == name)
-        .filter(|machine| {
-            let of = text(machine, "/spec/infrastructureRef/kind");
-            kind.is_none_or(|kind| of.as_deref() == Some(kind))
-        })
-        .map(|machine| ObjectKey::of(machine))
-        .collect()
+    );
+    let mut hasher = DefaultHasher::new();
+    (facts, ready).hash(&mut hasher);
+    hasher.finish()
 }

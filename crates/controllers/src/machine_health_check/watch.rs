@@ -1,6 +1,8 @@
 //! What wakes a MachineHealthCheck: itself, its Cluster, the Machines it selects. Nodes wake it
 //! through their Machines.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use kube::{api::DynamicObject, runtime::reflector::Store};
 use remuda_plan::pool::{objects::LabelSelector, selector::selects};
 use serde_json::Value;
@@ -45,16 +47,18 @@ pub(crate) fn routes(
 
 /// Whether the check may be made, and since when its clocks run.
 fn cluster_facts(cluster: &DynamicObject) -> u64 {
-    let mut slim = cluster.clone();
-    slim.data["gates"] = states(cluster, &["ControlPlaneInitialized", "InfrastructureReady"]);
-    intent_and(&slim, &["/gates"])
+    let gates = states(cluster, &["ControlPlaneInitialized", "InfrastructureReady"]);
+    let mut hasher = DefaultHasher::new();
+    (intent(cluster), gates).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Conditions with their times: a condition that came back has a new clock.
 fn machine_facts(machine: &DynamicObject) -> u64 {
-    let mut slim = machine.clone();
-    slim.data["states"] = states(machine, &[]);
-    intent_and(&slim, &["/states", "/status/nodeRef"])
+    let facts = intent_and(machine, &["/status/nodeRef"]);
+    let mut hasher = DefaultHasher::new();
+    (facts, states(machine, &[])).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Type, status and time of the conditions of these types; of all, when none is named.

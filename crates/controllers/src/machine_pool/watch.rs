@@ -1,7 +1,9 @@
 //! What wakes a MachinePool: itself, its Cluster, its infrastructure object, its Machines. Nodes wake it through
 //! their own watches.
 
-use kube::{api::DynamicObject, runtime::reflector::Store};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::api::DynamicObject;
 use remuda_api::keys::label;
 use remuda_plan::machines::names::label_value;
 use serde_json::Value;
@@ -9,13 +11,41 @@ use tokio::sync::mpsc;
 
 use crate::{
     kinds::Kind,
-    watching::{ObjectKey, Route, intent, intent_and, itself},
+    watching::{
+        Kept, ObjectKey, Route, Term, intent, intent_and, intent_but_annotations, itself, parts,
+    },
 };
+
+/// A pool's cluster, by name.
+const CLUSTER: &str = "cluster";
+/// A pool's infrastructure object, by name.
+const INFRASTRUCTURE: &str = "infrastructure";
+/// The value of the pool label on what belongs to a pool.
+pub(crate) const LABEL: &str = "label";
+/// The Secret that machines of a pool boot from.
+pub(crate) const BOOTSTRAP: &str = "bootstrap";
+
+/// What a MachinePool is found by.
+pub(crate) fn terms(pool: &DynamicObject) -> Vec<Term> {
+    let name = pool.metadata.name.as_deref().unwrap_or_default();
+    let template = "/spec/template/spec";
+    let relations = [
+        (CLUSTER, "/spec/clusterName".to_owned()),
+        (INFRASTRUCTURE, format!("{template}/infrastructureRef/name")),
+        (BOOTSTRAP, format!("{template}/bootstrap/dataSecretName")),
+    ];
+    let mut terms = vec![Term::about(LABEL, pool, label_value(name))];
+    terms.extend(relations.iter().filter_map(|(relation, pointer)| {
+        let of = pool.data.pointer(pointer)?.as_str()?;
+        Some(Term::about(relation, pool, of))
+    }));
+    terms
+}
 
 /// The routes into the MachinePools' queue: the kind watched and the route.
 pub(crate) fn routes(
     queue: &mpsc::UnboundedSender<ObjectKey>,
-    machine_pools: &Store<DynamicObject>,
+    machine_pools: &Kept,
 ) -> Vec<(Kind, Option<&'static str>, Route)> {
     let (by_cluster, by_infra) = (machine_pools.clone(), machine_pools.clone());
     let (by_member, by_machine) = (machine_pools.clone(), machine_pools.clone());
@@ -25,7 +55,7 @@ pub(crate) fn routes(
             Kind::Cluster,
             None,
             Route::new(queue, intent, move |cluster| {
-                named(&by_cluster, cluster, "/spec/clusterName")
+                named(&by_cluster, cluster, CLUSTER)
             }),
         ),
         (
@@ -55,7 +85,6 @@ fn member_facts(infra: &DynamicObject) -> u64 {
 
 /// What a pool tells of its Machines.
 fn machine_facts(machine: &DynamicObject) -> u64 {
-    let mut slim = machine.clone();
     let conditions = machine.data.pointer("/status/conditions");
     let conditions: Vec<[&Value; 3]> = conditions
         .and_then(Value::as_array)
@@ -63,19 +92,17 @@ fn machine_facts(machine: &DynamicObject) -> u64 {
         .flatten()
         .map(|condition| ["type", "status", "reason"].map(|field| &condition[field]))
         .collect();
-    slim.data["states"] = serde_json::json!(conditions);
-    intent_and(
-        &slim,
-        &[
-            "/states",
-            "/status/nodeRef",
-            "/status/nodeInfo/kubeletVersion",
-        ],
-    )
+    let facts = intent_and(
+        machine,
+        &["/status/nodeRef", "/status/nodeInfo/kubeletVersion"],
+    );
+    let mut hasher = DefaultHasher::new();
+    (facts, conditions).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The MachinePool that controls a Machine; of one without a controller, the one its label names.
-fn of_machine(machine_pools: &Store<DynamicObject>, machine: &DynamicObject) -> Vec<ObjectKey> {
+fn of_machine(machine_pools: &Kept, machine: &DynamicObject) -> Vec<ObjectKey> {
     let mut owners = machine.metadata.owner_references.iter().flatten();
     let Some(owner) = owners.find(|owner| owner.controller == Some(true)) else {
         return labeled(machine_pools, machine);
@@ -88,7 +115,7 @@ fn of_machine(machine_pools: &Store<DynamicObject>, machine: &DynamicObject) -> 
 }
 
 /// The MachinePool that the object's pool label names.
-fn labeled(machine_pools: &Store<DynamicObject>, object: &DynamicObject) -> Vec<ObjectKey> {
+fn labeled(machine_pools: &Kept, object: &DynamicObject) -> Vec<ObjectKey> {
     let labels = object.metadata.labels.as_ref();
     let Some(value) = labels.and_then(|labels| labels.get(label::POOL_NAME)) else {
         return Vec::new();
@@ -98,12 +125,7 @@ fn labeled(machine_pools: &Store<DynamicObject>, object: &DynamicObject) -> Vec<
     if !value.contains('_') {
         return vec![ObjectKey::new(namespace, value.clone())];
     }
-    machine_pools
-        .state()
-        .iter()
-        .map(|pool| ObjectKey::of(pool))
-        .filter(|pool| pool.namespace == namespace && label_value(&pool.name) == *value)
-        .collect()
+    machine_pools.keys(&Term::new(LABEL, namespace, value))
 }
 
 /// The contract fields of an infrastructure object.
@@ -116,25 +138,25 @@ fn infra_facts(infra: &DynamicObject) -> u64 {
         .flatten()
         .filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"))
         .collect();
-    let mut slim = infra.clone();
-    slim.data["readyCondition"] = serde_json::json!(ready);
     // Annotations such as block-move come and go with every operation and concern no owner.
-    slim.metadata.annotations = None;
-    intent_and(
-        &slim,
+    let intent = intent_but_annotations(infra);
+    let facts = parts(
+        infra,
         &[
             "/spec/providerIDList",
             "/status/replicas",
             "/status/ready",
             "/status/initialization",
             "/status/infrastructureMachineKind",
-            "/readyCondition",
         ],
-    )
+    );
+    let mut hasher = DefaultHasher::new();
+    (intent, facts, ready).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The MachinePool that controls an infrastructure object; before it is adopted, those that name it.
-fn owning(machine_pools: &Store<DynamicObject>, infra: &DynamicObject) -> Vec<ObjectKey> {
+fn owning(machine_pools: &Kept, infra: &DynamicObject) -> Vec<ObjectKey> {
     let owners = infra.metadata.owner_references.iter().flatten();
     let mut owners = owners.filter(|owner| owner.kind == "MachinePool");
     match owners.find(|owner| owner.controller == Some(true)) {
@@ -142,26 +164,12 @@ fn owning(machine_pools: &Store<DynamicObject>, infra: &DynamicObject) -> Vec<Ob
             let namespace = infra.metadata.namespace.clone().unwrap_or_default();
             vec![ObjectKey::new(namespace, owner.name.clone())]
         }
-        None => named(
-            machine_pools,
-            infra,
-            "/spec/template/spec/infrastructureRef/name",
-        ),
+        None => named(machine_pools, infra, INFRASTRUCTURE),
     }
 }
 
-/// The MachinePools of the object's namespace that hold its name at `pointer`.
-fn named(
-    machine_pools: &Store<DynamicObject>,
-    object: &DynamicObject,
-    pointer: &str,
-) -> Vec<ObjectKey> {
-    let name = object.metadata.name.as_deref();
-    machine_pools
-        .state()
-        .iter()
-        .filter(|pool| pool.metadata.namespace == object.metadata.namespace)
-        .filter(|pool| pool.data.pointer(pointer).and_then(Value::as_str) == name)
-        .map(|pool| ObjectKey::of(pool))
-        .collect()
+/// The MachinePools of the object's namespace that stand in a relation to its name.
+fn named(machine_pools: &Kept, object: &DynamicObject, relation: &'static str) -> Vec<ObjectKey> {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    machine_pools.keys(&Term::about(relation, object, name))
 }

@@ -6,19 +6,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::{api::DynamicObject, runtime::reflector::Store};
 use remuda_api::keys::label;
-use remuda_plan::machines::names::label_value;
 use tokio::sync::mpsc;
 
 use crate::{
     kinds::Kind,
-    watching::{ObjectKey, Route, intent, intent_and, itself, version},
+    machine_pool::{BOOTSTRAP, LABEL},
+    watching::{Kept, ObjectKey, Route, Term, intent, intent_and, itself, version},
 };
 
 /// The routes into the pools' queue: the kind watched and the route.
 pub(crate) fn routes(
     queue: &mpsc::UnboundedSender<ObjectKey>,
     pools: &Store<DynamicObject>,
-    machine_pools: &Store<DynamicObject>,
+    machine_pools: &Kept,
 ) -> Vec<(Kind, Option<&'static str>, Route)> {
     let by_cluster =
         |pools: Store<DynamicObject>| move |cluster: &DynamicObject| of_cluster(&pools, cluster);
@@ -147,19 +147,14 @@ fn owning_pool(infra: &DynamicObject) -> Vec<ObjectKey> {
 }
 
 /// The pool of the MachinePool whose name a Machine's label holds.
-fn standing_for(machine_pools: &Store<DynamicObject>, machine: &DynamicObject) -> Vec<ObjectKey> {
+fn standing_for(machine_pools: &Kept, machine: &DynamicObject) -> Vec<ObjectKey> {
     let labels = machine.metadata.labels.as_ref();
     let Some(value) = labels.and_then(|labels| labels.get(label::POOL_NAME)) else {
         return Vec::new();
     };
-    machine_pools
-        .state()
+    let owners = machine_pools.objects(&Term::about(LABEL, machine, value));
+    owners
         .iter()
-        .filter(|owner| owner.metadata.namespace == machine.metadata.namespace)
-        .filter(|owner| {
-            let name = owner.metadata.name.as_deref().unwrap_or_default();
-            label_value(name) == *value
-        })
         .flat_map(|owner| infrastructure(owner))
         .collect()
 }
@@ -211,19 +206,11 @@ fn of_cluster(pools: &Store<DynamicObject>, cluster: &DynamicObject) -> Vec<Obje
 }
 
 /// The pools whose MachinePool boots from a Secret.
-fn bootstrapped(machine_pools: &Store<DynamicObject>, secret: &DynamicObject) -> Vec<ObjectKey> {
-    let name = secret.metadata.name.as_deref();
-    machine_pools
-        .state()
+fn bootstrapped(machine_pools: &Kept, secret: &DynamicObject) -> Vec<ObjectKey> {
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    let owners = machine_pools.objects(&Term::about(BOOTSTRAP, secret, name));
+    owners
         .iter()
-        .filter(|owner| owner.metadata.namespace == secret.metadata.namespace)
-        .filter(|owner| {
-            owner
-                .data
-                .pointer("/spec/template/spec/bootstrap/dataSecretName")
-                .and_then(serde_json::Value::as_str)
-                == name
-        })
         .flat_map(|owner| infrastructure(owner))
         .collect()
 }

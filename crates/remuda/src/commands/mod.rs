@@ -2,6 +2,7 @@
 
 mod agent;
 mod backup;
+mod bench;
 mod completions;
 mod crds;
 mod doctor;
@@ -32,6 +33,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Doctor(args) => doctor::run(args).await,
         Command::Crds(args) => crds::run(&args),
         Command::Sim(args) => sim::run(args).await,
+        Command::Bench(args) => bench::run(args).await,
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(&args),
         Command::Agent(args) => agent::run(args).await,

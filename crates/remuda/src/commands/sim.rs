@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::{
     cli::{SimArgs, SimCloud},
     output,
-    up::clouds::{self, Cloud},
+    up::clouds::{self, Cloud, Pace},
 };
 
 /// Serves until Ctrl-C.
@@ -25,9 +25,12 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
         args.listen
     );
     let (doors, welcome): (_, fn(SocketAddr) -> String) = match args.cloud {
-        SimCloud::Aws => (<AwsSim as Cloud>::demo(args.speed).doors(), welcome_to_aws),
+        SimCloud::Aws => (
+            <AwsSim as Cloud>::demo(Pace::Times(args.speed)).doors(),
+            welcome_to_aws,
+        ),
         SimCloud::Azure => (
-            <AzureSim as Cloud>::demo(args.speed).doors(),
+            <AzureSim as Cloud>::demo(Pace::Times(args.speed)).doors(),
             welcome_to_azure,
         ),
     };

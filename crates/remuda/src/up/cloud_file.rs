@@ -17,7 +17,10 @@ use anyhow::{Context, Result, anyhow};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{clouds::Cloud, state};
+use super::{
+    clouds::{Cloud, Pace},
+    state,
+};
 
 /// Shortest pause between two writes: what a crash may lose at most.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -26,14 +29,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// There is a file, and it cannot be read; it is left as it is.
-pub(crate) fn open<C: Cloud>(data_dir: &Path, speed: f64) -> Result<C> {
+pub(crate) fn open<C: Cloud>(data_dir: &Path, pace: Pace) -> Result<C> {
     let path = data_dir.join(C::FILE);
     let saved = match fs::read(&path) {
         Ok(saved) => saved,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::demo(speed)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::demo(pace)),
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
-    C::restore(speed, &saved).map_err(|error| {
+    C::restore(pace, &saved).map_err(|error| {
         anyhow!(
             "the simulated {} in {} cannot be restored: {error}. Move the file away to begin with a \
              new one; machines of the old one are gone then",

@@ -17,6 +17,44 @@ use tokio::{
     sync::watch,
 };
 
+/// How fast a simulated cloud is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pace {
+    /// Its processes (booting, scaling) take as long as at the real one, and its clock runs so many
+    /// times faster.
+    Times(f64),
+    /// Its processes take no time, and its clock runs as everybody's: what is measured is the work,
+    /// and everything that happens every so many seconds happens as often as at the real one.
+    AtOnce,
+}
+
+impl Pace {
+    /// A span of the cloud's time in everybody's.
+    fn scaled(self, span: Duration) -> Duration {
+        match self {
+            Self::Times(speed) => span.div_f64(speed.max(1.0)),
+            Self::AtOnce => span,
+        }
+    }
+
+    fn clock(self) -> SimClock {
+        let now = Timestamp::now();
+        match self {
+            Self::Times(speed) => SimClock::starting_at(now).with_speed(speed),
+            Self::AtOnce => SimClock::immediate(now),
+        }
+    }
+}
+
+impl std::fmt::Display for Pace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Times(speed) => write!(f, "{speed} times real speed"),
+            Self::AtOnce => f.write_str("nothing takes time"),
+        }
+    }
+}
+
 /// A simulated cloud, as far as serving and keeping it goes.
 pub(crate) trait Cloud: Clone + Send + Sync + 'static {
     /// `AWS`.
@@ -24,14 +62,14 @@ pub(crate) trait Cloud: Clone + Send + Sync + 'static {
     /// Name of its file in a data directory.
     const FILE: &'static str;
 
-    /// A new one with its demo world, `speed` times faster than real time from now on.
-    fn demo(speed: f64) -> Self;
+    /// A new one with its demo world, at this pace from now on.
+    fn demo(pace: Pace) -> Self;
 
     /// The one that was saved.
     ///
     /// # Errors
     /// The bytes are no saved world of it.
-    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError>;
+    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError>;
 
     /// Its world as bytes; they hold secrets.
     fn save(&self) -> Vec<u8>;
@@ -48,12 +86,12 @@ impl Cloud for AwsSim {
     const NAME: &'static str = "AWS";
     const FILE: &'static str = "aws.json";
 
-    fn demo(speed: f64) -> Self {
-        aws(speed).demo()
+    fn demo(pace: Pace) -> Self {
+        aws(pace).demo()
     }
 
-    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError> {
-        aws(speed).restore(saved)
+    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError> {
+        aws(pace).restore(saved)
     }
 
     fn save(&self) -> Vec<u8> {
@@ -73,12 +111,12 @@ impl Cloud for AzureSim {
     const NAME: &'static str = "Azure";
     const FILE: &'static str = "azure.json";
 
-    fn demo(speed: f64) -> Self {
-        azure(speed).demo()
+    fn demo(pace: Pace) -> Self {
+        azure(pace).demo()
     }
 
-    fn restore(speed: f64, saved: &[u8]) -> Result<Self, RestoreError> {
-        azure(speed).restore(saved)
+    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError> {
+        azure(pace).restore(saved)
     }
 
     fn save(&self) -> Vec<u8> {
@@ -94,32 +132,34 @@ impl Cloud for AzureSim {
     }
 }
 
-fn aws(speed: f64) -> AwsSimBuilder {
+fn aws(pace: Pace) -> AwsSimBuilder {
     AwsSim::builder()
-        .clock(clock(speed))
+        .clock(pace.clock())
         .seed(fastrand::u64(..))
 }
 
-fn azure(speed: f64) -> AzureSimBuilder {
-    let mut timing = Timing::realistic();
+fn azure(pace: Pace) -> AzureSimBuilder {
+    let mut timing = match pace {
+        Pace::Times(_) => Timing::realistic(),
+        Pace::AtOnce => Timing::immediate(),
+    };
     // Clients wait in real time, and what they wait for passes in the cloud's.
     let wait = Duration::from_secs(timing.retry_after);
-    timing.retry_after = scaled(wait, speed).as_secs().max(1);
+    timing.retry_after = match pace {
+        Pace::Times(_) => pace.scaled(wait).as_secs().max(1),
+        Pace::AtOnce => 1,
+    };
     AzureSim::builder()
-        .clock(clock(speed))
+        .clock(pace.clock())
         .timing(timing)
         .seed(fastrand::u64(..))
-}
-
-fn clock(speed: f64) -> SimClock {
-    SimClock::starting_at(Timestamp::now()).with_speed(speed)
 }
 
 /// A backend whose AWS is in this process, or AWS itself where there is none. Reads may be as old as
 /// on AWS in the cloud's own time: a cloud that runs ten times faster is read ten times more often.
 pub(crate) fn aws_backend(
     sim: Option<&AwsSim>,
-    speed: f64,
+    pace: Pace,
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AwsBackend {
     let Some(sim) = sim else {
@@ -130,10 +170,10 @@ pub(crate) fn aws_backend(
     };
     let real = remuda_aws::SweepTiming::default();
     let sweep = remuda_aws::SweepTiming {
-        steady: scaled(real.steady, speed),
-        converging: scaled(real.converging, speed),
-        cycle_spacing: scaled(real.cycle_spacing, speed),
-        supplement_spacing: scaled(real.supplement_spacing, speed),
+        steady: pace.scaled(real.steady),
+        converging: pace.scaled(real.converging),
+        cycle_spacing: pace.scaled(real.cycle_spacing),
+        supplement_spacing: pace.scaled(real.supplement_spacing),
         gather: real.gather,
     };
     let options = remuda_aws::Options {
@@ -148,7 +188,7 @@ pub(crate) fn aws_backend(
 /// The same for Azure.
 pub(crate) fn azure_backend(
     sim: Option<&AzureSim>,
-    speed: f64,
+    pace: Pace,
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AzureBackend {
     let Some(sim) = sim else {
@@ -159,10 +199,10 @@ pub(crate) fn azure_backend(
     };
     let real = remuda_azure::SweepTiming::default();
     let sweep = remuda_azure::SweepTiming {
-        steady: scaled(real.steady, speed),
-        converging: scaled(real.converging, speed),
-        cycle_spacing: scaled(real.cycle_spacing, speed),
-        supplement_spacing: scaled(real.supplement_spacing, speed),
+        steady: pace.scaled(real.steady),
+        converging: pace.scaled(real.converging),
+        cycle_spacing: pace.scaled(real.cycle_spacing),
+        supplement_spacing: pace.scaled(real.supplement_spacing),
         gather: real.gather,
     };
     let clock = sim.clock();
@@ -175,10 +215,6 @@ pub(crate) fn azure_backend(
         ..remuda_azure::Options::default()
     };
     AzureBackend::new(options.in_process(sim.router()))
-}
-
-fn scaled(span: Duration, speed: f64) -> Duration {
-    span.div_f64(speed.max(1.0))
 }
 
 /// Serves a cloud on a loopback socket, for people's own tools: on the port it had last time, else

@@ -1,6 +1,7 @@
 //! The demo: `examples/demo`, applied as a person would, and what it takes to be Ready.
 
 use anyhow::{Context, Result};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Api, Client, ResourceExt};
 use remuda_api::{
     capi::{MachinePool, MachinePoolPhase},
@@ -34,6 +35,22 @@ const MANIFESTS: [&str; 8] = [
     include_str!("../../../../examples/demo/70-azure-terraformmachinepool.yaml"),
 ];
 
+/// The demo's manifests of one cloud: identity, cluster, pool.
+///
+/// # Errors
+/// They are no YAML.
+pub(crate) fn documents(azure: bool) -> Result<Vec<Value>> {
+    let (of_aws, of_azure) = MANIFESTS.split_at(4);
+    let texts = if azure { of_azure } else { of_aws };
+    let mut documents = Vec::new();
+    for text in texts {
+        let several: Vec<Value> =
+            serde_saphyr::from_multiple(text).context("reading the demo's manifests")?;
+        documents.extend(several);
+    }
+    Ok(documents)
+}
+
 /// Applies the demo, unless one of its MachinePools is there already: what a person made of it
 /// stays.
 /// Returns whether it applied anything.
@@ -49,11 +66,8 @@ pub(crate) async fn apply(client: &Client) -> Result<bool> {
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE },
     });
     let mut manifests = vec![namespace];
-    for text in MANIFESTS {
-        let documents: Vec<Value> =
-            serde_saphyr::from_multiple(text).context("reading the demo's manifests")?;
-        manifests.extend(documents);
-    }
+    manifests.extend(documents(false)?);
+    manifests.extend(documents(true)?);
     install::manifests(client, NAMESPACE, &manifests).await?;
     Ok(true)
 }
@@ -93,31 +107,43 @@ pub(crate) async fn standing(client: &Client, pool: &str) -> Result<Standing> {
 
 fn judge(owner: &MachinePool, pool: &TerraformMachinePool) -> Standing {
     let wanted = owner.spec.replicas.unwrap_or(1);
-    let status = owner.status.as_ref();
-    let nodes = status.and_then(|status| status.ready_replicas).unwrap_or(0);
-    let linked = status
-        .and_then(|status| status.node_refs.as_ref())
-        .map_or(0, Vec::len);
-    let conditions = pool
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition.type_ == "Ready");
-    let is_ready = ready.is_some_and(|ready| ready.status == "True");
-    let is_running = status.is_some_and(|status| status.phase == Some(MachinePoolPhase::Running));
-    if is_ready && is_running && nodes == wanted && i32::try_from(linked) == Ok(wanted) {
-        return Standing::Ready(nodes);
+    if is_ready(pool) && is_running(owner) {
+        return Standing::Ready(wanted);
     }
     let members = pool.spec.provider_id_list.as_ref().map_or(0, Vec::len);
-    let waiting = match ready {
+    let waiting = match ready_condition(pool) {
         Some(ready) if ready.status != "True" && members == 0 => ready.message.clone(),
-        Some(_) => format!("{members} of {wanted} machines, {nodes} of {wanted} nodes Ready"),
+        Some(_) => {
+            let status = owner.status.as_ref();
+            let nodes = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+            format!("{members} of {wanted} machines, {nodes} of {wanted} nodes Ready")
+        }
         None => format!("{} is not looked at yet", pool.name_any()),
     };
     Standing::NotYet(waiting)
+}
+
+/// The owner says that all machines it wants are there, with a Ready node each.
+pub(crate) fn is_running(owner: &MachinePool) -> bool {
+    let wanted = owner.spec.replicas.unwrap_or(1);
+    owner.status.as_ref().is_some_and(|status| {
+        let linked = status.node_refs.as_ref().map_or(0, Vec::len);
+        status.phase == Some(MachinePoolPhase::Running)
+            && status.ready_replicas.unwrap_or(0) == wanted
+            && i32::try_from(linked) == Ok(wanted)
+    })
+}
+
+/// The infrastructure says that nothing is left to do.
+pub(crate) fn is_ready(pool: &TerraformMachinePool) -> bool {
+    ready_condition(pool).is_some_and(|ready| ready.status == "True")
+}
+
+fn ready_condition(pool: &TerraformMachinePool) -> Option<&Condition> {
+    let conditions = pool.status.as_ref()?.conditions.as_ref()?;
+    conditions
+        .iter()
+        .find(|condition| condition.type_ == "Ready")
 }
 
 #[cfg(test)]

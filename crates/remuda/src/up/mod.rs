@@ -5,7 +5,7 @@
 //!                  workload APIs  ◀──────────── simulated nodes ◀──────────┘
 //! ```
 
-mod call_ledger;
+pub(crate) mod call_ledger;
 mod cloud_file;
 pub(crate) mod clouds;
 mod clusters;
@@ -14,6 +14,7 @@ mod demo;
 mod health;
 mod install;
 pub(crate) mod progress;
+pub(crate) mod requests;
 pub(crate) mod state;
 mod webhooks;
 mod which;
@@ -36,10 +37,11 @@ use tokio_util::sync::CancellationToken;
 use self::{
     call_ledger::CallLedger,
     cloud_file::CloudFile,
-    clouds::Cloud,
+    clouds::{Cloud, Pace},
     clusters::Clusters,
     demo::Standing,
     progress::Progress,
+    requests::RequestCounts,
     state::{UpState, loopback},
     which::Which,
 };
@@ -49,15 +51,48 @@ use crate::{
 };
 
 pub(crate) use dashboard::anywhere as dashboard_address;
-pub(crate) use demo::{NAMESPACE as DEMO_NAMESPACE, POOLS as DEMO_POOLS};
+pub(crate) use demo::{
+    NAMESPACE as DEMO_NAMESPACE, POOLS as DEMO_POOLS, documents as demo_documents, is_ready,
+    is_running,
+};
+pub(crate) use install::manifests as apply_manifests;
+
+/// Pools worked on at once. Most of them wait for a batch of cloud reads that they share: the more
+/// there are, the fewer batches it takes.
+const POOLS_AT_ONCE: u16 = 100;
 
 /// How often the demo's pool is looked at while it gets ready.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// What differs between a person's `up` and one that is measured.
+pub(crate) struct Setting {
+    /// How fast the simulated clouds are.
+    pub(crate) pace: Pace,
+    /// The simulated clouds are kept on disk.
+    pub(crate) keeps_clouds: bool,
+    /// Counts what Remuda asks of the management API.
+    pub(crate) requests: Option<Arc<RequestCounts>>,
+}
+
+impl Setting {
+    fn of(args: &UpArgs) -> Self {
+        Self {
+            pace: Pace::Times(args.speed),
+            keeps_clouds: true,
+            requests: None,
+        }
+    }
+}
+
 /// Everything that runs.
 pub(crate) struct Up {
-    server: ApiServer,
+    /// The management API and the workload APIs.
+    pub(crate) server: ApiServer,
     client: Client,
+    /// Counts cloud calls.
+    pub(crate) calls: Arc<CallLedger>,
+    /// The simulated Azure.
+    pub(crate) azure: Option<AzureSim>,
     serving: Arc<Serving>,
     /// Where the simulated AWS answers.
     pub(crate) aws_endpoint: Option<String>,
@@ -74,11 +109,26 @@ pub(crate) struct Up {
 impl Up {
     /// Starts everything, saying so.
     pub(crate) async fn start(dir: &Path, args: &UpArgs, progress: &mut Progress) -> Result<Self> {
+        Self::start_in(&Setting::of(args), dir, args, progress).await
+    }
+
+    /// Starts everything in a setting of its own.
+    pub(crate) async fn start_in(
+        setting: &Setting,
+        dir: &Path,
+        args: &UpArgs,
+        progress: &mut Progress,
+    ) -> Result<Self> {
         let last = UpState::read(dir);
         let which = Which::of(args, dir, &last)?;
         progress.begin("Kubernetes API");
         let (server, serving) = serve(dir, args, last.api_port).await?;
-        let client = Client::new(server.management().router(), "default");
+        let router = server.management().router();
+        let router = match &setting.requests {
+            Some(requests) => requests.counting(router),
+            None => router,
+        };
+        let client = Client::new(router, "default");
         let kubeconfig = serving.kubeconfig(&server.management());
         state::private_file(&dir.join(KUBECONFIG), &kubeconfig)?;
         let kinds = install::definitions(&client).await?;
@@ -93,14 +143,19 @@ impl Up {
 
         let clusters = Clusters::new(&server, which);
         let mut cloud_files = Vec::new();
-        let aws = cloud::<AwsSim>(which.aws, dir, args, last.aws_port, progress).await?;
+        let aws = cloud::<AwsSim>(which.aws, dir, setting.pace, last.aws_port, progress).await?;
         if let Some((sim, _)) = &aws {
-            cloud_files.push(CloudFile::keep(dir, sim));
+            if setting.keeps_clouds {
+                cloud_files.push(CloudFile::keep(dir, sim));
+            }
             sim.run_nodes(Arc::new(clusters.clone()));
         }
-        let azure = cloud::<AzureSim>(which.azure, dir, args, last.azure_port, progress).await?;
+        let azure =
+            cloud::<AzureSim>(which.azure, dir, setting.pace, last.azure_port, progress).await?;
         if let Some((sim, _)) = &azure {
-            cloud_files.push(CloudFile::keep(dir, sim));
+            if setting.keeps_clouds {
+                cloud_files.push(CloudFile::keep(dir, sim));
+            }
             sim.run_nodes(Arc::new(clusters.clone()));
         }
         tokio::spawn(clusters.follow(client.clone(), serving.clone()));
@@ -115,17 +170,17 @@ impl Up {
         let backends: [Arc<dyn PoolBackend>; 2] = [
             Arc::new(clouds::aws_backend(
                 sims.0,
-                args.speed,
+                setting.pace,
                 Some(health::meter(&calls, &metrics, Driver::Aws)),
             )),
             Arc::new(clouds::azure_backend(
                 sims.1,
-                args.speed,
+                setting.pace,
                 Some(health::meter(&calls, &metrics, Driver::Azure)),
             )),
         ];
         let aws_address = aws.map(|(_, address)| address);
-        let azure_address = azure.map(|(_, address)| address);
+        let (azure, azure_address) = azure.unzip();
         let manager = Manager {
             installation,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -141,7 +196,10 @@ impl Up {
         .counting_into(metrics.clone());
         let run = remuda_controllers::run(
             Arc::new(context),
-            ControllerOptions::default(),
+            ControllerOptions {
+                concurrency: POOLS_AT_ONCE,
+                ..ControllerOptions::default()
+            },
             shutdown.clone(),
         );
         let controllers = tokio::spawn(run);
@@ -150,7 +208,7 @@ impl Up {
         let parts = dashboard::Parts {
             kubeconfig: &kubeconfig,
             client: client.clone(),
-            calls,
+            calls: calls.clone(),
             last: last.dashboard_port,
         };
         let dashboard = dashboard::show(args, parts).await?;
@@ -169,6 +227,8 @@ impl Up {
         Ok(Self {
             server,
             client,
+            calls,
+            azure,
             serving,
             aws_endpoint: aws_address.map(|address| format!("http://{address}")),
             azure_endpoint: azure_address.map(|address| format!("http://{address}")),
@@ -261,7 +321,7 @@ impl Up {
 async fn cloud<C: Cloud>(
     kind: CloudKind,
     dir: &Path,
-    args: &UpArgs,
+    pace: Pace,
     last: Option<u16>,
     progress: &mut Progress,
 ) -> Result<Option<(C, SocketAddr)>> {
@@ -271,14 +331,11 @@ async fn cloud<C: Cloud>(
         return Ok(None);
     }
     progress.begin(&format!("simulated {}", C::NAME));
-    let sim: C = cloud_file::open(dir, args.speed)?;
+    let sim: C = cloud_file::open(dir, pace)?;
     let address = clouds::serve(&sim, last)
         .await
         .with_context(|| format!("serving the simulated {}", C::NAME))?;
-    progress.done(&format!(
-        "http://{address}, {} times real speed",
-        args.speed
-    ));
+    progress.done(&format!("http://{address}, {pace}"));
     Ok(Some((sim, address)))
 }
 
