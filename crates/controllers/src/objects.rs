@@ -5,7 +5,10 @@
 //! is an error, never an absent object. Error texts carry no times and no request ids, because they
 //! end up in conditions.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use async_trait::async_trait;
 use kube::{
@@ -20,7 +23,7 @@ use kube::{
 use remuda_plan::pool::objects::PoolObject;
 use serde_json::Value;
 
-use crate::{kinds::Kind, terraform_machine_pool::PoolKey};
+use crate::{kinds::Kind, terraform_machine_pool::PoolKey, watching::Glances};
 
 /// Why a request to the Kubernetes API failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +65,20 @@ pub trait Objects: Send + Sync {
     async fn get(&self, kind: Kind, namespace: &str, name: &str)
     -> Result<Option<Value>, ApiError>;
 
+    /// One object, as new as whatever woke the reader: known without a request where it is watched.
+    /// For what a pass only looks at, never for what it writes to.
+    ///
+    /// # Errors
+    /// The read failed.
+    async fn glance(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
+        self.get(kind, namespace, name).await
+    }
+
     /// All objects of a kind with a label selector; an empty namespace means all namespaces.
     ///
     /// # Errors
@@ -78,12 +95,22 @@ pub trait Objects: Send + Sync {
 #[derive(Clone)]
 pub struct LiveObjects {
     client: Client,
+    watched: Arc<RwLock<BTreeMap<Kind, Glances>>>,
 }
 
 impl LiveObjects {
     /// Reads and writes with `client`.
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            watched: Arc::default(),
+        }
+    }
+
+    /// A watch shows the objects of a kind from now on.
+    pub(crate) fn glance_at(&self, kind: Kind, glances: Glances) {
+        let mut watched = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        watched.insert(kind, glances);
     }
 
     /// The client underneath, for watches.
@@ -356,6 +383,25 @@ impl Objects for LiveObjects {
     ) -> Result<Option<Value>, ApiError> {
         let namespace = kind.is_namespaced().then_some(namespace);
         self.get_of(&kind.resource(), namespace, name).await
+    }
+
+    async fn glance(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ApiError> {
+        let seen = {
+            let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+            let namespace = if kind.is_namespaced() { namespace } else { "" };
+            watched
+                .get(&kind)
+                .and_then(|glances| glances.get(namespace, name))
+        };
+        match seen {
+            Some(object) => Ok(Some(Value::clone(&object))),
+            None => self.get(kind, namespace, name).await,
+        }
     }
 
     async fn list(

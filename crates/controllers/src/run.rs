@@ -32,7 +32,7 @@ use crate::{
     passes::{self, Reconciled},
     requeue::Failures,
     terraform_machine_pool,
-    watching::{Kept, ObjectKey, Route, Watch, keep_condition, keep_only},
+    watching::{Glances, Kept, ObjectKey, Route, Watch, keep_condition, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
 };
 
@@ -132,9 +132,11 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     });
     house.watch(pool_kept);
     house.watch(machine_pool_kept);
-    house.watch(cluster_kept);
-    house.watch(infra_kept);
-    house.watch(identity_kept);
+    for (kind, watch) in [cluster_kept, infra_kept, identity_kept] {
+        let glances = Glances::default();
+        ctx.objects.glance_at(kind, glances.clone());
+        house.watch((kind, watch.show(glances)));
+    }
 
     let (queue, woken) = mpsc::unbounded_channel();
     house.routes(terraform_machine_pool::routes(

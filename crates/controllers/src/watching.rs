@@ -1,6 +1,7 @@
 //! One watch a kind for the whole process. Each change wakes the keys it concerns in the queues of
 //! the controllers that care, and only if something they care about differs.
 
+mod glances;
 mod index;
 
 use std::{
@@ -22,6 +23,7 @@ use kube::{
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+pub(crate) use self::glances::Glances;
 use self::index::Index;
 pub(crate) use self::index::{Kept, Term, Terms};
 use crate::kinds::Kind;
@@ -97,6 +99,15 @@ impl Route {
     }
 }
 
+/// Objects that are shown for as long as their watch lives.
+struct Shown(Glances);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.broken();
+    }
+}
+
 /// The watch of one kind.
 pub(crate) struct Watch {
     kind: Kind,
@@ -105,6 +116,7 @@ pub(crate) struct Watch {
     slim: fn(&mut DynamicObject),
     writer: Option<Writer<DynamicObject>>,
     index: Option<(Terms, Index)>,
+    shown: Option<Shown>,
     /// Keys of the list under way.
     listed: HashSet<ObjectKey>,
 }
@@ -119,6 +131,7 @@ impl Watch {
             slim: |_| {},
             writer: None,
             index: None,
+            shown: None,
             listed: HashSet::new(),
         }
     }
@@ -159,6 +172,12 @@ impl Watch {
         (watch, Kept::new(kind, store, index))
     }
 
+    /// Shows the whole objects to whoever glances at them.
+    pub(crate) fn show(mut self, glances: Glances) -> Self {
+        self.shown = Some(Shown(glances));
+        self
+    }
+
     /// Follows the kind until dropped.
     pub(crate) async fn follow(mut self, client: Client, namespace: Option<String>) {
         let resource = self.kind.resource();
@@ -177,6 +196,9 @@ impl Watch {
             match event {
                 Ok(event) => self.take(event),
                 Err(error) => {
+                    if let Some(Shown(glances)) = &self.shown {
+                        glances.broken();
+                    }
                     tracing::warn!(kind = %resource.kind, %error, "a watch failed and is tried again");
                 }
             }
@@ -186,6 +208,9 @@ impl Watch {
     fn take(&mut self, mut event: Event<DynamicObject>) {
         let mut gone = Vec::new();
         let mut changed = None;
+        if let Some(Shown(glances)) = &self.shown {
+            glances.take(&event);
+        }
         match &mut event {
             Event::Init => self.listed.clear(),
             Event::InitApply(object) => {

@@ -125,7 +125,7 @@ pub(crate) async fn gather(
     };
     let machine: Machine = parsed(&live, "Machine", key)?;
     let name = &machine.spec.cluster_name;
-    let cluster = objects.get(Kind::Cluster, &key.namespace, name).await?;
+    let cluster = objects.glance(Kind::Cluster, &key.namespace, name).await?;
     let cluster = cluster
         .map(|cluster| parsed(&cluster, "Cluster", key))
         .transpose()?;

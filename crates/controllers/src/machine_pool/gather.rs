@@ -73,7 +73,7 @@ pub(crate) async fn gather(
     };
     let cluster = sources
         .objects
-        .get(Kind::Cluster, &key.namespace, &cluster_key.name)
+        .glance(Kind::Cluster, &key.namespace, &cluster_key.name)
         .await?;
     let cluster: Option<Cluster> = cluster
         .map(|cluster| parsed(&cluster, "Cluster", key))

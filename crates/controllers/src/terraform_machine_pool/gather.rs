@@ -1,8 +1,9 @@
 //! Kubernetes reads of one pass of a `TerraformMachinePool`, all of them, into a [`World`].
 //!
 //! Each read that fails becomes `Failed`, never `Missing`; only the pool itself must be readable.
-//! Reads are uncached: in particular the identity's Secret is read anew by every pass, so that an
-//! operation always starts with the current credential.
+//! What the pass may write to, Secrets and Machines are read anew by every pass: an operation always
+//! starts with the current credential. At the cluster and the identity object it only glances: their
+//! watch is as new as what woke the pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,7 +149,8 @@ async fn cluster(objects: &dyn Objects, pool: &PoolObject) -> Lookup<ClusterObje
     let Some(name) = pool.metadata.labels.get(label::CLUSTER_NAME) else {
         return Lookup::Missing;
     };
-    lookup(objects, Kind::Cluster, &pool.metadata.namespace, name).await
+    let found = objects.glance(Kind::Cluster, &pool.metadata.namespace, name);
+    parsed_lookup(found.await)
 }
 
 async fn infra_cluster(
@@ -165,7 +167,8 @@ async fn infra_cluster(
         return Lookup::Missing;
     }
     let namespace = &cluster.metadata.namespace;
-    lookup(objects, Kind::TerraformCluster, namespace, &reference.name).await
+    let found = objects.glance(Kind::TerraformCluster, namespace, &reference.name);
+    parsed_lookup(found.await)
 }
 
 async fn bootstrap(
@@ -244,7 +247,8 @@ async fn identity_reads(
         Lookup::Missing => Lookup::Missing,
         Lookup::Failed(why) => Lookup::Failed(why),
     };
-    reads.object = lookup(objects, Kind::TerraformClusterIdentity, "", &named.name).await;
+    let found = objects.glance(Kind::TerraformClusterIdentity, "", &named.name);
+    reads.object = parsed_lookup(found.await);
     let source = reads
         .object
         .found()
@@ -328,13 +332,17 @@ async fn lookup<T: DeserializeOwned>(
     namespace: &str,
     name: &str,
 ) -> Lookup<T> {
-    match read(objects, kind, namespace, name).await {
-        Lookup::Found(object) => match parsed(object) {
+    parsed_lookup(objects.get(kind, namespace, name).await)
+}
+
+fn parsed_lookup<T: DeserializeOwned>(answer: Result<Option<Value>, ApiError>) -> Lookup<T> {
+    match answer {
+        Ok(Some(object)) => match parsed(object) {
             Ok(parsed) => Lookup::Found(parsed),
             Err(why) => Lookup::Failed(why),
         },
-        Lookup::Missing => Lookup::Missing,
-        Lookup::Failed(why) => Lookup::Failed(why),
+        Ok(None) => Lookup::Missing,
+        Err(error) => Lookup::Failed(error.to_string()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Clients from the `<cluster>-kubeconfig` Secrets that Cluster API keeps.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{collections::HashMap, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Secret;
@@ -8,11 +8,16 @@ use kube::{
     Api, Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use tokio::time::Instant;
 
 use super::{ClusterKey, Unreachable, WorkloadClusters};
 
 /// Key of the kubeconfig in its Secret.
 const KUBECONFIG_KEY: &str = "value";
+
+/// A Secret that was read within this time is not read again: every pass over a pool or a Machine
+/// asks for its cluster. Ours.
+const RECENT: Duration = Duration::from_secs(5);
 
 /// Workload clusters by their kubeconfig Secrets; a client is kept until its Secret changes.
 pub struct KubeconfigClusters {
@@ -23,6 +28,7 @@ pub struct KubeconfigClusters {
 struct Kept {
     resource_version: Option<String>,
     client: Client,
+    read_at: Instant,
 }
 
 impl KubeconfigClusters {
@@ -34,15 +40,26 @@ impl KubeconfigClusters {
         }
     }
 
+    /// The client of a Secret that was just read, if it is still the one that it was made from.
     fn kept(&self, cluster: &ClusterKey, resource_version: Option<&String>) -> Option<Client> {
+        let mut clients = self
+            .clients
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let kept = clients
+            .get_mut(cluster)
+            .filter(|kept| kept.resource_version.as_ref() == resource_version)?;
+        kept.read_at = Instant::now();
+        Some(kept.client.clone())
+    }
+
+    fn recent(&self, cluster: &ClusterKey) -> Option<Client> {
         let clients = self
             .clients
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        clients
-            .get(cluster)
-            .filter(|kept| kept.resource_version.as_ref() == resource_version)
-            .map(|kept| kept.client.clone())
+        let kept = clients.get(cluster)?;
+        (kept.read_at.elapsed() < RECENT).then(|| kept.client.clone())
     }
 
     fn keep(&self, cluster: &ClusterKey, resource_version: Option<String>, client: &Client) {
@@ -55,6 +72,7 @@ impl KubeconfigClusters {
             Kept {
                 resource_version,
                 client: client.clone(),
+                read_at: Instant::now(),
             },
         );
     }
@@ -63,6 +81,9 @@ impl KubeconfigClusters {
 #[async_trait]
 impl WorkloadClusters for KubeconfigClusters {
     async fn client(&self, cluster: &ClusterKey) -> Result<Client, Unreachable> {
+        if let Some(client) = self.recent(cluster) {
+            return Ok(client);
+        }
         let name = format!("{}-kubeconfig", cluster.name);
         let secrets: Api<Secret> = Api::namespaced(self.management.clone(), &cluster.namespace);
         let secret = secrets
