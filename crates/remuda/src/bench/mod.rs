@@ -182,6 +182,7 @@ fn up_args(args: &BenchArgs, scratch: &Scratch) -> UpArgs {
         azure: CloudKind::Simulated,
         dashboard_addr: dashboard_address(),
         no_dashboard: true,
+        health_addr: None,
         feature_gates: remuda_plan::admission::Gates::default(),
         print_kubeconfig_path: false,
     }
