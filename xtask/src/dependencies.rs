@@ -86,6 +86,11 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("md-5", "digest 0.10 and 0.11"),
     ("r-efi", "getrandom (UEFI only)"),
     (
+        "rand",
+        "opentelemetry_sdk is behind proptest and tungstenite",
+    ),
+    ("rand_core", "opentelemetry_sdk is behind p12-keystore"),
+    (
         "sha2",
         "the AWS crates use 0.11, the pest grammar tools and ours 0.10",
     ),

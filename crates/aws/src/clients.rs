@@ -31,6 +31,7 @@ use remuda_cloud::{
 };
 use remuda_plan::error::FailureClass;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::{
     calls::Call,
@@ -192,7 +193,16 @@ impl Clients {
             self.take_turn(call).await?;
             let started = Instant::now();
             // An SDK future is large, and most of a pass would carry one in every await.
+            let span = tracing::debug_span!(
+                "cloud call",
+                otel.name = call.name,
+                otel.kind = "client",
+                cloud = "aws",
+                region = self.region,
+                subject,
+            );
             let result = Box::pin(send())
+                .instrument(span)
                 .await
                 .map_err(|error| errors::read(call, error));
             self.measure(call, started, result.as_ref().err());

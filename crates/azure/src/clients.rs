@@ -21,6 +21,7 @@ use remuda_cloud::{
 use remuda_plan::{error::FailureClass, pool::secret::Secret};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::{
     calls::Call,
@@ -134,7 +135,16 @@ impl Clients {
         loop {
             self.take_turn(call).await?;
             let token = self.tokens.current().await?;
-            let fault = match self.try_once(call, &url, outgoing, &token).await {
+            let span = tracing::debug_span!(
+                "cloud call",
+                otel.name = call.name,
+                otel.kind = "client",
+                cloud = "azure",
+                region = self.region,
+                subject = url.path(),
+            );
+            let tried = self.try_once(call, &url, outgoing, &token).instrument(span);
+            let fault = match tried.await {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };

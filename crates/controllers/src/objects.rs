@@ -22,6 +22,7 @@ use kube::{
 };
 use remuda_plan::pool::objects::PoolObject;
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use crate::{kinds::Kind, terraform_machine_pool::PoolKey, watching::Glances};
 
@@ -132,7 +133,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .get(name, &GetParams::default())
             .map_err(|error| failed(&what, &error))?;
-        match self.client.request::<Value>(request).await {
+        match self.send(&what, request).await {
             Ok(object) => Ok(Some(object)),
             Err(error) => match classify(&what, error) {
                 ApiError::NotFound(_) => Ok(None),
@@ -174,9 +175,8 @@ impl LiveObjects {
             let request = Request::new(path(resource, namespace))
                 .list(&params)
                 .map_err(|error| failed(&what, &error))?;
-            let mut page: Value = self
-                .client
-                .request(request)
+            let mut page = self
+                .send(&what, request)
                 .await
                 .map_err(|error| classify(&what, error))?;
             if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
@@ -187,6 +187,16 @@ impl LiveObjects {
                 _ => return Ok(objects),
             }
         }
+    }
+
+    /// Sends a request, which `what` names, in a span of its own.
+    async fn send(
+        &self,
+        what: &str,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<Value, kube::Error> {
+        let span = tracing::debug_span!("kubernetes", request = what, otel.kind = "client");
+        self.client.request(request).instrument(span).await
     }
 
     /// Creates an object.
@@ -213,8 +223,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .create(&params, body)
             .map_err(|error| failed(&what, &error))?;
-        self.client
-            .request(request)
+        self.send(&what, request)
             .await
             .map_err(|error| classify(&what, error))
     }
@@ -243,8 +252,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .replace(name, &params, bytes)
             .map_err(|error| failed(&what, &error))?;
-        self.client
-            .request(request)
+        self.send(&what, request)
             .await
             .map_err(|error| classify(&what, error))
     }
@@ -270,8 +278,7 @@ impl LiveObjects {
             Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Merge(patch)),
         }
         .map_err(|error| failed(&what, &error))?;
-        self.client
-            .request(request)
+        self.send(&what, request)
             .await
             .map_err(|error| classify(&what, error))
     }
@@ -295,8 +302,7 @@ impl LiveObjects {
             Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Apply(body)),
         }
         .map_err(|error| failed(&what, &error))?;
-        self.client
-            .request(request)
+        self.send(&what, request)
             .await
             .map_err(|error| classify(&what, error))
     }
@@ -352,7 +358,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .delete(name, &params)
             .map_err(|error| failed(&what, &error))?;
-        let answer = self.client.request::<Value>(request).await;
+        let answer = self.send(&what, request).await;
         match answer.map_err(|error| classify(&what, error)) {
             Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
             Err(error) => Err(error),

@@ -30,7 +30,6 @@ fn main() -> ExitCode {
     };
     // Whoever runs a manager reads its log and nothing else of it.
     let least = u8::from(matches!(cli.command, cli::Command::Manager(_)));
-    telemetry::log::start(cli.telemetry.verbose.max(least), cli.telemetry.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -38,7 +37,13 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return cli::fail(&anyhow::Error::from(error)),
     };
-    match runtime.block_on(commands::run(cli)) {
+    let traces = match telemetry::log::start(&cli.telemetry, least, runtime.handle()) {
+        Ok(traces) => traces,
+        Err(error) => return cli::fail(&error),
+    };
+    let ended = runtime.block_on(commands::run(cli));
+    drop(traces);
+    match ended {
         Ok(code) => code,
         Err(error) => cli::fail(&error),
     }

@@ -18,6 +18,14 @@ pub(crate) struct TelemetryArgs {
         env = "REMUDA_LOG_FORMAT"
     )]
     pub(crate) log_format: LogFormat,
+    /// Where traces are sent (OTLP over HTTP), such as http://127.0.0.1:4318 [default: nowhere].
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "OTEL_EXPORTER_OTLP_ENDPOINT"
+    )]
+    pub(crate) otlp_endpoint: Option<String>,
 }
 
 /// How lines of the log are written.

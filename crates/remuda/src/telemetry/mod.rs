@@ -1,4 +1,6 @@
-//! What a running process tells of itself: health checks, metrics, its log.
+//! What a running process tells of itself: health checks, metrics, its log,
+//! traces.
 
 pub(crate) mod health;
 pub(crate) mod log;
+mod trace;

@@ -7,6 +7,7 @@
 )]
 
 mod telemetry;
+mod tracing;
 
 use std::{
     net::SocketAddr,
