@@ -16,7 +16,8 @@ const NEWCOMER: [&str; 3] = [
     "docs/howto/autoscaling.md",
 ];
 /// The same on another.
-const OPERATOR: [&str; 2] = [
+const OPERATOR: [&str; 3] = [
+    "docs/howto/doctor.md",
     "docs/howto/moving-from-captf.md",
     "docs/howto/disaster-recovery.md",
 ];
