@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Which story, and how much of it.
 #[derive(Args)]
@@ -15,17 +15,37 @@ pub(crate) struct Options {
     /// Simulated hours.
     #[arg(long, default_value_t = 24)]
     hours: u64,
+    /// Where it is played; on both clouds unless one is named.
+    #[arg(long)]
+    cloud: Option<Cloud>,
+}
+
+/// A simulated cloud.
+#[derive(Clone, Copy, ValueEnum)]
+enum Cloud {
+    Aws,
+    Azure,
 }
 
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
-    println!("{} simulated hours of seed {}", options.hours, options.seed);
-    let status = Command::new("cargo")
-        .current_dir(root)
-        .args(["test", "-p", "remuda-controllers", "--test", "soak", "--"])
-        .args(["--ignored", "--exact", "replay", "--nocapture"])
-        .env("REMUDA_SOAK_SEED", options.seed.to_string())
-        .env("REMUDA_SOAK_HOURS", options.hours.to_string())
-        .status()?;
-    ensure!(status.success(), "seed {} does not hold", options.seed);
+    let both = [Cloud::Aws, Cloud::Azure];
+    let clouds = options.cloud.map_or(both.to_vec(), |cloud| vec![cloud]);
+    for cloud in clouds {
+        let (seed, hours) = (options.seed, options.hours);
+        let name = match cloud {
+            Cloud::Aws => "aws",
+            Cloud::Azure => "azure",
+        };
+        println!("{hours} simulated hours of seed {seed} on {name}");
+        let status = Command::new("cargo")
+            .current_dir(root)
+            .args(["test", "-p", "remuda-controllers", "--test", "soak", "--"])
+            .args(["--ignored", "--exact", "replay", "--nocapture"])
+            .env("REMUDA_SOAK_SEED", seed.to_string())
+            .env("REMUDA_SOAK_HOURS", hours.to_string())
+            .env("REMUDA_SOAK_CLOUD", name)
+            .status()?;
+        ensure!(status.success(), "seed {seed} does not hold on {name}");
+    }
     Ok(())
 }

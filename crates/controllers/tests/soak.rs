@@ -1,23 +1,19 @@
 //! Simulated days from a seed (`cargo xtask soak --seed N --hours H` plays one at length). A failure
-//! that is found becomes a test of its own here, with its story.
+//! that is found becomes a test of its own, named after what went wrong, where its mechanism is
+//! tested.
 
-use remuda_testkit::soak;
+use remuda_testkit::soak::{self, Cloud};
 
-/// Hours of each bounded run.
-const HOURS: u64 = 4;
-
-async fn holds(seed: u64) {
-    soak::play(seed, HOURS).await.assert_good();
+/// Four hours: instances ended, lost and stopped, a strict budget.
+#[tokio::test(start_paused = true)]
+async fn four_hours_of_seed_1_hold_on_aws() {
+    soak::play(Cloud::Aws, 1, 4).await.assert_good();
 }
 
+/// Two hours: a roll, a scaling and a used up quota.
 #[tokio::test(start_paused = true)]
-async fn four_hours_of_seed_1_hold() {
-    holds(1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn four_hours_of_seed_2_hold() {
-    holds(2).await;
+async fn two_hours_of_seed_2_hold_on_azure() {
+    soak::play(Cloud::Azure, 2, 2).await.assert_good();
 }
 
 /// Plays what the environment names; `cargo xtask soak` sets it.
@@ -28,11 +24,10 @@ async fn replay() {
         let text = std::env::var(name).ok();
         text.and_then(|text| text.parse().ok()).unwrap_or(default)
     };
-    let played = soak::play(
-        number("REMUDA_SOAK_SEED", 1),
-        number("REMUDA_SOAK_HOURS", 24),
-    )
-    .await;
+    let is_azure = std::env::var("REMUDA_SOAK_CLOUD").is_ok_and(|name| name == "azure");
+    let cloud = if is_azure { Cloud::Azure } else { Cloud::Aws };
+    let seed = number("REMUDA_SOAK_SEED", 1);
+    let played = soak::play(cloud, seed, number("REMUDA_SOAK_HOURS", 24)).await;
     for line in &played.log {
         println!("{line}");
     }

@@ -20,31 +20,19 @@ use http_body_util::{BodyExt, Full};
 use tokio::sync::Notify;
 use tower::{Service, ServiceExt};
 
-/// A write to the cloud that is about to be carried out.
+/// A write to the management API or to a cloud that is about to be carried out.
 #[derive(Debug, Clone)]
-pub struct CloudWrite {
+pub struct Write {
     /// Its name, as [`Tripwire::writes`] tells it.
     pub name: String,
     /// Its body as text.
     pub body: String,
 }
 
-impl CloudWrite {
-    /// The instance that this call ends, when it ends one.
-    pub fn ends_instance(&self) -> Option<String> {
-        let ends = self.name == "aws TerminateInstanceInAutoScalingGroup";
-        let id = self
-            .body
-            .split('&')
-            .find_map(|pair| pair.strip_prefix("InstanceId="));
-        id.filter(|_| ends).map(str::to_owned)
-    }
-}
-
 type Looked = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 #[derive(Clone)]
-struct Observer(Arc<dyn Fn(CloudWrite) -> Looked + Send + Sync>);
+struct Observer(Arc<dyn Fn(Write) -> Looked + Send + Sync>);
 
 impl fmt::Debug for Observer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,8 +140,9 @@ impl Tripwire {
             .push(what.to_owned());
     }
 
-    /// Lets `look` see every write to the cloud right before it is carried out.
-    pub fn before_cloud_writes(&self, look: impl Fn(CloudWrite) -> Looked + Send + Sync + 'static) {
+    /// Lets `look` see every write to the management API and the clouds right before it is carried
+    /// out.
+    pub fn before_writes(&self, look: impl Fn(Write) -> Looked + Send + Sync + 'static) {
         *self
             .inner
             .observer
@@ -161,7 +150,7 @@ impl Tripwire {
             .unwrap_or_else(PoisonError::into_inner) = Some(Observer(Arc::new(look)));
     }
 
-    async fn cloud_write_comes(&self, write: &CloudWrite) {
+    async fn write_comes(&self, write: &Write) {
         let observer = self
             .inner
             .observer
@@ -309,11 +298,21 @@ where
             if tripwire.refuses(&body) {
                 return Ok(unavailable());
             }
+            if far {
+                let request = Request::from_parts(parts, kube::client::Body::from(body));
+                let answer = service.oneshot(request).await;
+                tripwire.wrote_far(&write);
+                tripwire.wrote(write).await;
+                return answer;
+            }
+            let write = Write {
+                name: write,
+                body: String::from_utf8_lossy(&body).into_owned(),
+            };
+            tripwire.write_comes(&write).await;
             let request = Request::from_parts(parts, kube::client::Body::from(body));
             let answer = service.oneshot(request).await;
-            if far {
-                tripwire.wrote_far(&write);
-            }
+            let write = write.name;
             tripwire.wrote(write).await;
             answer
         })
@@ -354,7 +353,7 @@ where
             tripwire.alive().await;
             let write = cloud_write(&request).await;
             if let Some(write) = &write {
-                tripwire.cloud_write_comes(write).await;
+                tripwire.write_comes(write).await;
             }
             let answer = service.oneshot(request).await;
             if let Some(write) = write {
@@ -366,7 +365,7 @@ where
     }
 }
 
-async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<CloudWrite> {
+async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<Write> {
     const READS: [&str; 4] = ["Describe", "Get", "List", "AssumeRole"];
     let method = request.method();
     let path = request.uri().path();
@@ -381,7 +380,7 @@ async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<CloudWrite> {
     let body = String::from_utf8_lossy(&body).into_owned();
     if path.starts_with("/subscriptions/") {
         let name = format!("azure {method} {path}");
-        return Some(CloudWrite { name, body });
+        return Some(Write { name, body });
     }
     let action = body
         .split('&')
@@ -391,5 +390,5 @@ async fn cloud_write(request: &Request<Full<Bytes>>) -> Option<CloudWrite> {
         Some(action) => format!("aws {action}"),
         None => format!("aws {method} {path}"),
     };
-    Some(CloudWrite { name, body })
+    Some(Write { name, body })
 }

@@ -53,6 +53,7 @@ pub struct Builder {
     watch_filter: String,
     full_speed: bool,
     whole_cluster: bool,
+    workload_cluster: &'static str,
     options: Options,
     admission: Option<Gates>,
 }
@@ -67,6 +68,7 @@ impl Default for Builder {
             watch_filter: String::new(),
             full_speed: false,
             whole_cluster: false,
+            workload_cluster: "demo",
             options: Options::default(),
             admission: None,
         }
@@ -122,6 +124,14 @@ impl Builder {
     #[must_use]
     pub fn whole_cluster(mut self) -> Self {
         self.whole_cluster = true;
+        self
+    }
+
+    /// Which cluster of the namespace `team-a` [`World::workload`] means, and gets the rest of a
+    /// cluster: `demo`, on AWS, unless said otherwise.
+    #[must_use]
+    pub fn workload_cluster(mut self, name: &'static str) -> Self {
+        self.workload_cluster = name;
         self
     }
 
@@ -250,9 +260,9 @@ impl World {
         remuda_controllers::clock::Clock::now(&self.clock)
     }
 
-    /// Objects of the workload cluster `team-a/demo`.
+    /// Objects of the workload cluster.
     pub fn workload(&self) -> LiveObjects {
-        self.workload_of(NAMESPACE, "demo")
+        self.workload_of(NAMESPACE, self.builder.workload_cluster)
     }
 
     /// Objects of a workload cluster.
@@ -293,9 +303,9 @@ impl World {
         *nodes = Some(AbortOnDropHandle::new(task));
     }
 
-    /// The workload cluster `team-a/demo` gets its scheduler and its controllers.
+    /// The workload cluster gets its scheduler and its controllers.
     fn run_rest_of_cluster(&self) {
-        let name = format!("{NAMESPACE}/demo");
+        let name = format!("{NAMESPACE}/{}", self.builder.workload_cluster);
         let router = self.workload_server.instance(&name).router();
         let task = tokio::spawn(remuda_sim::cluster::run(router));
         let mut rest = self
@@ -305,9 +315,9 @@ impl World {
         *rest = Some(AbortOnDropHandle::new(task));
     }
 
-    /// A client of the workload cluster `team-a/demo`, with every right.
+    /// A client of the workload cluster, with every right.
     pub fn workload_client(&self) -> Client {
-        let name = format!("{NAMESPACE}/demo");
+        let name = format!("{NAMESPACE}/{}", self.builder.workload_cluster);
         Client::new(self.workload_server.instance(&name).router(), "default")
     }
 

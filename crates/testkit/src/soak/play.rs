@@ -9,16 +9,13 @@ use remuda_sim::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{
-    guard::{DRAIN_TIMEOUT_SECONDS, NoUndrainedEnd, Violations, all},
+    cloud::{Cloud, Place},
+    guard::{DRAIN_TIMEOUT_SECONDS, Guard, Violations, all},
+    picture::picture,
     rest::at_rest,
     story::{CHAPTER, Chapter, Happening, story},
 };
-use crate::{
-    demo::{Demo, NAMESPACE, POOL},
-    expect::condition,
-    tripwire::Tripwire,
-    world::World,
-};
+use crate::{demo::NAMESPACE, expect::condition, tripwire::Tripwire, world::World};
 
 /// Time between two looks.
 const STEP: Duration = Duration::from_secs(10);
@@ -32,6 +29,8 @@ const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct Played {
+    /// Where it was played.
+    pub cloud: Cloud,
     /// Seed.
     pub seed: u64,
     /// Chapters that came to rest.
@@ -54,21 +53,22 @@ impl Played {
         });
         assert!(
             self.violations.is_empty(),
-            "seed {}:\n{}\nstory:\n{story}",
+            "seed {} on {}:\n{}\nstory:\n{story}",
             self.seed,
+            self.cloud,
             self.violations.join("\n")
         );
     }
 }
 
 /// Plays the story of a seed.
-pub async fn play(seed: u64, hours: u64) -> Played {
-    replay(seed, &story(seed, hours)).await
+pub async fn play(cloud: Cloud, seed: u64, hours: u64) -> Played {
+    replay(cloud, seed, &story(seed, hours)).await
 }
 
 /// Plays a story; `seed` is for what the world itself leaves to chance.
-pub async fn replay(seed: u64, story: &[Chapter]) -> Played {
-    let mut stage = Stage::set(seed).await;
+pub async fn replay(cloud: Cloud, seed: u64, story: &[Chapter]) -> Played {
+    let mut stage = Stage::set(cloud, seed).await;
     let mut chapters = 0;
     for chapter in story {
         stage.act(chapter).await;
@@ -80,6 +80,7 @@ pub async fn replay(seed: u64, story: &[Chapter]) -> Played {
     let violations = stage.violations.all();
     stage.world.stop().await;
     Played {
+        cloud,
         seed,
         chapters,
         log: stage.log,
@@ -91,6 +92,7 @@ pub async fn replay(seed: u64, story: &[Chapter]) -> Played {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lasting {
     Throttle,
+    Quota,
     Outage,
     StrictBudget,
     Pause,
@@ -98,6 +100,7 @@ enum Lasting {
 
 struct Stage {
     world: World,
+    place: Place,
     wire: Tripwire,
     violations: Violations,
     log: Vec<String>,
@@ -108,14 +111,16 @@ struct Stage {
 
 impl Stage {
     /// A pool of three with Machines, pods and a budget, at rest.
-    async fn set(seed: u64) -> Self {
+    async fn set(cloud: Cloud, seed: u64) -> Self {
         let world = World::builder()
             .seed(seed)
             .full_speed()
+            .workload_cluster(cloud.cluster())
             .whole_cluster()
             .build()
             .await;
-        let demo = Demo::default().machines().machine_pool(|pool| {
+        let demo = cloud.demo().machines();
+        let demo = demo.edit("MachinePool", cloud.pool(), |pool| {
             pool["spec"]["template"]["spec"]["deletion"] =
                 json!({ "nodeDrainTimeoutSeconds": DRAIN_TIMEOUT_SECONDS });
         });
@@ -123,6 +128,7 @@ impl Stage {
         let violations = Violations::default();
         let wire = Tripwire::never();
         let mut stage = Self {
+            place: Place::of(cloud, &world),
             world,
             wire,
             violations,
@@ -131,25 +137,26 @@ impl Stage {
             is_down: false,
             lasting: Vec::new(),
         };
-        stage.start();
-        stage.world.machine_pool_is_running(3).await;
+        stage.start(Tripwire::never());
+        stage.world.is_running(cloud.pool(), 3).await;
         stage.furnish().await;
         stage.check_health().await;
         stage.comes_to_rest().await;
         stage
     }
 
-    /// Starts a manager whose cloud writes are looked at.
-    fn start(&mut self) {
-        self.wire = Tripwire::never();
+    /// Starts a manager whose writes are looked at, on this wire.
+    fn start(&mut self, wire: Tripwire) {
+        self.wire = wire;
         self.wire.cut_workload(self.is_down);
-        let guard = std::sync::Arc::new(NoUndrainedEnd {
+        let guard = std::sync::Arc::new(Guard {
             management: self.world.objects.clone(),
             workload: self.world.workload(),
+            place: self.place.clone(),
             violations: self.violations.clone(),
         });
         let clock = self.world.clock;
-        self.wire.before_cloud_writes(move |write| {
+        self.wire.before_writes(move |write| {
             let guard = guard.clone();
             Box::pin(async move {
                 guard
@@ -207,8 +214,8 @@ impl Stage {
                 "kind": "MachineHealthCheck",
                 "metadata": { "name": "pool", "namespace": NAMESPACE },
                 "spec": {
-                    "clusterName": "demo",
-                    "selector": { "matchLabels": { "cluster.x-k8s.io/pool-name": POOL } },
+                    "clusterName": self.place.cloud.cluster(),
+                    "selector": { "matchLabels": { "cluster.x-k8s.io/pool-name": self.pool() } },
                     "checks": {
                         "nodeStartupTimeoutSeconds": 900,
                         "unhealthyNodeConditions": [
@@ -232,8 +239,7 @@ impl Stage {
                 debug_assert!(after(begin, *at) <= self.world.now());
                 self.happen(happening).await;
             }
-            self.end_what_is_over().await;
-            self.world.pass(STEP).await;
+            self.step().await;
             if let Some(floor) = floor {
                 self.keeps(floor).await;
             }
@@ -260,21 +266,29 @@ impl Stage {
             }
             Happening::DeleteNode(nth) => self.delete_node(*nth).await,
             Happening::LoseInstance(nth) => {
-                if let Some(id) = self.instance(*nth) {
-                    self.world.aws.world().terminate_instance(&id);
+                if let Some(member) = self.place.member(*nth) {
+                    member.is_lost(&self.place);
                 }
             }
             Happening::StopInstance(nth) => {
-                if let Some(id) = self.instance(*nth) {
-                    self.world.aws.world().stop_instance(&id);
+                if let Some(member) = self.place.member(*nth) {
+                    member.is_stopped(&self.place);
                 }
             }
+            Happening::EndInstance(nth) => {
+                if let Some(member) = self.place.member(*nth) {
+                    member.is_ended(&self.place);
+                }
+            }
+            Happening::Remediate(nth) => self.remediate(*nth).await,
             Happening::Throttle(minutes) => {
-                self.world
-                    .aws
-                    .faults()
-                    .script(Fault::new(Effect::Throttle).every(2));
+                let every_second = Fault::new(Effect::Throttle).every(2);
+                self.place.faults().script(every_second);
                 self.lasts(Lasting::Throttle, *minutes);
+            }
+            Happening::Quota(minutes) => {
+                self.place.quota(true);
+                self.lasts(Lasting::Quota, *minutes);
             }
             Happening::Outage(minutes) => {
                 self.is_down = true;
@@ -289,10 +303,8 @@ impl Stage {
                 self.pause(true).await;
                 self.lasts(Lasting::Pause, *minutes);
             }
-            Happening::Crash => {
-                self.world.crash().await;
-                self.start();
-            }
+            Happening::Crash => self.crash(Tripwire::never()).await,
+            Happening::CrashInWrite(nth) => self.crash(Tripwire::after(*nth)).await,
         }
     }
 
@@ -312,7 +324,8 @@ impl Stage {
         for what in over {
             self.log.push(format!("{now} over: {what:?}"));
             match what {
-                Lasting::Throttle => self.world.aws.faults().clear(),
+                Lasting::Throttle => self.place.faults().clear(),
+                Lasting::Quota => self.place.quota(false),
                 Lasting::Outage => {
                     self.is_down = false;
                     self.wire.cut_workload(false);
@@ -325,13 +338,18 @@ impl Stage {
 
     async fn scale(&self, replicas: u32) {
         let patch = json!({ "spec": { "replicas": replicas } });
-        self.world.patch(Kind::MachinePool, POOL, patch).await;
+        self.world
+            .patch(Kind::MachinePool, self.pool(), patch)
+            .await;
     }
 
     async fn upgrade(&mut self) {
         self.minor += 1;
+        self.place.offer(&self.version());
         let patch = json!({ "spec": { "template": { "spec": { "version": self.version() } } } });
-        self.world.patch(Kind::MachinePool, POOL, patch).await;
+        self.world
+            .patch(Kind::MachinePool, self.pool(), patch)
+            .await;
     }
 
     fn version(&self) -> String {
@@ -346,12 +364,21 @@ impl Stage {
             "cluster.x-k8s.io/delete-machine": "2026-10-01T08:00:00Z",
         } } });
         self.world.patch(Kind::Machine, &name, mark).await;
-        let pool = self.world.get(Kind::MachinePool, POOL).await;
+        let pool = self.world.get(Kind::MachinePool, self.pool()).await;
         let replicas = pool.and_then(|pool| pool["spec"]["replicas"].as_u64());
         let lower = u32::try_from(replicas.unwrap_or(1))
             .unwrap_or(1)
             .saturating_sub(1);
         self.scale(lower).await;
+    }
+
+    async fn remediate(&self, nth: usize) {
+        if let Some(name) = self.nth(Kind::Machine, nth).await {
+            let mark = json!({ "metadata": { "annotations": {
+                "cluster.x-k8s.io/remediate-machine": "",
+            } } });
+            self.world.patch(Kind::Machine, &name, mark).await;
+        }
     }
 
     async fn delete_node(&self, nth: usize) {
@@ -385,19 +412,14 @@ impl Stage {
 
     async fn pause(&self, paused: bool) {
         let patch = json!({ "spec": { "paused": paused } });
-        self.world.patch(Kind::Cluster, "demo", patch).await;
+        self.world
+            .patch(Kind::Cluster, self.place.cloud.cluster(), patch)
+            .await;
     }
 
     async fn nth(&self, kind: Kind, nth: usize) -> Option<String> {
         let objects = all(&self.world.objects, kind, NAMESPACE).await;
         pick(&objects, nth)
-    }
-
-    fn instance(&self, nth: usize) -> Option<String> {
-        let group = self.world.aws.world().groups().into_iter().next()?;
-        let members = group.members;
-        let index = nth.checked_rem(members.len())?;
-        Some(members[index].instance_id.clone())
     }
 
     async fn ready_machines(&self) -> usize {
@@ -417,18 +439,39 @@ impl Stage {
     async fn comes_to_rest(&mut self) {
         let deadline = after(self.world.now(), PATIENCE);
         loop {
-            let Err(instead) = at_rest(&self.world, &self.version()).await else {
+            let Err(instead) = at_rest(&self.world, &self.place, &self.version()).await else {
                 self.log.push(format!("{} at rest", self.world.now()));
                 return;
             };
             if self.world.now() >= deadline {
-                let what = format!("no rest: {instead}\n{}", self.world.report().await);
+                let what = format!(
+                    "no rest: {instead}\n{}",
+                    picture(&self.world, &self.place).await
+                );
                 self.violations.add(self.world.now(), &what);
                 return;
             }
-            self.end_what_is_over().await;
-            self.world.pass(STEP).await;
+            self.step().await;
         }
+    }
+
+    async fn step(&mut self) {
+        self.end_what_is_over().await;
+        self.world.pass(STEP).await;
+        if self.wire.has_tripped() {
+            self.log
+                .push(format!("{} killed in a write", self.world.now()));
+            self.crash(Tripwire::never()).await;
+        }
+    }
+
+    async fn crash(&mut self, wire: Tripwire) {
+        self.world.crash().await;
+        self.start(wire);
+    }
+
+    fn pool(&self) -> &'static str {
+        self.place.cloud.pool()
     }
 }
 

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use remuda_controllers::kinds::Kind;
-use remuda_sim::aws::InstanceState;
 use serde_json::Value;
 
-use super::guard::all;
+use super::{cloud::Place, guard::all};
 use crate::{
-    demo::{NAMESPACE, POOL},
+    demo::NAMESPACE,
     expect::{condition, holds},
     world::World,
 };
@@ -18,21 +17,16 @@ use crate::{
 ///
 /// # Errors
 /// What does not.
-pub(super) async fn at_rest(world: &World, version: &str) -> Result<(), String> {
-    let pool = world.get(Kind::MachinePool, POOL).await;
+pub(super) async fn at_rest(world: &World, place: &Place, version: &str) -> Result<(), String> {
+    let pool = world.get(Kind::MachinePool, place.cloud.pool()).await;
     let pool = pool.ok_or("the MachinePool is gone")?;
     let wanted = usize::try_from(pool["spec"]["replicas"].as_u64().unwrap_or(1)).unwrap_or(0);
 
-    let cloud: BTreeSet<String> = world
-        .aws
-        .world()
-        .instances()
-        .into_iter()
-        .filter(|instance| instance.state == InstanceState::Running && instance.group.is_some())
-        .map(|instance| instance.provider_id)
-        .collect();
+    let groups = place.groups();
+    holds(groups == 1, || format!("{groups} groups are there"))?;
+    let cloud = lower(place.instances());
     holds(cloud.len() == wanted, || {
-        format!("{} instances run, {wanted} are wanted", cloud.len())
+        format!("{} instances exist, {wanted} are wanted", cloud.len())
     })?;
     agrees(
         "spec.providerIDList of the MachinePool",
@@ -40,7 +34,9 @@ pub(super) async fn at_rest(world: &World, version: &str) -> Result<(), String> 
         &cloud,
     )?;
 
-    let infra = world.get(Kind::TerraformMachinePool, POOL).await;
+    let infra = world
+        .get(Kind::TerraformMachinePool, place.cloud.pool())
+        .await;
     let infra = infra.ok_or("the TerraformMachinePool is gone")?;
     agrees("spec.providerIDList of the pool", listed(&infra), &cloud)?;
 
@@ -68,13 +64,18 @@ pub(super) async fn at_rest(world: &World, version: &str) -> Result<(), String> 
     Ok(())
 }
 
+/// Clouds do not tell the case of letters apart.
+fn lower(ids: BTreeSet<String>) -> BTreeSet<String> {
+    ids.iter().map(|id| id.to_lowercase()).collect()
+}
+
 fn listed(object: &Value) -> BTreeSet<String> {
     let list = object
         .pointer("/spec/providerIDList")
         .and_then(Value::as_array);
     list.into_iter()
         .flatten()
-        .filter_map(|id| id.as_str().map(str::to_owned))
+        .filter_map(|id| id.as_str().map(str::to_lowercase))
         .collect()
 }
 
@@ -85,7 +86,7 @@ fn ids(objects: &[Value]) -> BTreeSet<String> {
             object["spec"]["providerID"]
                 .as_str()
                 .unwrap_or("none")
-                .to_owned()
+                .to_lowercase()
         })
         .collect()
 }
