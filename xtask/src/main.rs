@@ -1,4 +1,4 @@
-//! Repository chores, one file each: `cargo xtask test`, `crds`, `proofs`, `reference`,
+//! Repository chores, one file each: `cargo xtask test`, `deploy`, `proofs`, `reference`,
 //! `release`, `soak`, `tidy`.
 #![allow(
     clippy::print_stdout,
@@ -6,8 +6,8 @@
     reason = "a terminal program"
 )]
 
-mod crds;
 mod dependencies;
+mod deploy;
 mod pages;
 mod proofs;
 mod reference;
@@ -38,8 +38,8 @@ struct Cli {
 enum Chore {
     /// Bring what the tests need, then run formatting, lints, tidy and all tests.
     Test(test::Options),
-    /// Write `deploy/crds` from the Rust types (or, with --check, compare).
-    Crds {
+    /// Write `deploy/` as the program prints it (or, with --check, compare).
+    Deploy {
         /// Change nothing; fail when a file is not up to date.
         #[arg(long)]
         check: bool,
@@ -74,7 +74,7 @@ fn run(chore: Chore) -> Result<()> {
     let root = root();
     match chore {
         Chore::Test(options) => test::run(&root, &options),
-        Chore::Crds { check } => crds::run(&root, check),
+        Chore::Deploy { check } => deploy::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
         Chore::Reference { check } => reference::run(&root, check),
         Chore::Soak(options) => soak::run(&root, &options),

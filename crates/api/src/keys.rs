@@ -17,6 +17,10 @@ pub mod label {
     pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
     /// Name of the control plane object a Machine belongs to.
     pub const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
+    /// On a Lease: which managers elect a leader by it.
+    pub const ELECTION: &str = "remuda.dev/election";
+    /// On a Lease: into how many shares the managers split the work.
+    pub const SHARES: &str = "remuda.dev/shares";
     /// A manager with a filter value reconciles only objects that carry the value.
     pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
     /// Provider a component or definition belongs to, such as `infrastructure-captf`.

@@ -4,10 +4,22 @@
 //! Clocks of different machines are never compared: a lease is over when it has not changed for its
 //! own duration, measured here. The leader counts from before it sent its last successful renewal,
 //! so its end of the lease comes before everyone else's.
+//!
+//! Several may share the work: each share has a lease of its own. Shares of different sizes overlap,
+//! so nobody leads one of three while somebody leads one of two. Whoever acquired a lease looks at
+//! the others before it works; of two that acquire at once at least one sees the other.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    future::Future,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
 
 use kube::core::{ApiResource, GroupVersionKind};
+use remuda_api::keys::label;
+use remuda_plan::share::Share;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -34,11 +46,19 @@ pub struct Timing {
 impl Default for Timing {
     /// Those of Kubernetes' own components.
     fn default() -> Self {
+        Self::of_lease(Duration::from_secs(15))
+    }
+}
+
+impl Timing {
+    /// The times that go with a lease, in the proportions of Kubernetes' own components. A Lease
+    /// holds whole seconds.
+    pub fn of_lease(lease: Duration) -> Self {
         Self {
-            lease: Duration::from_secs(15),
-            renew_within: Duration::from_secs(10),
-            retry: Duration::from_secs(2),
-            margin: Duration::from_secs(1),
+            lease,
+            renew_within: lease * 2 / 3,
+            retry: lease * 2 / 15,
+            margin: lease / 15,
         }
     }
 }
@@ -51,8 +71,10 @@ pub struct Election {
     pub clock: Arc<dyn Clock>,
     /// Namespace of the Lease.
     pub namespace: String,
-    /// Name of the Lease.
+    /// Name of the Lease; that of a share has the share's number behind it.
     pub name: String,
+    /// Which part of the work is led.
+    pub share: Share,
     /// Who this process is; no other has this name.
     pub identity: String,
     /// How long things take.
@@ -81,6 +103,27 @@ impl Seen {
     }
 }
 
+/// What a candidate saw of the leases of other shares.
+#[derive(Default)]
+struct Others {
+    seen: HashMap<String, Seen>,
+    /// How often this process gave way to another that acquired a lease at the same time.
+    collisions: u32,
+}
+
+impl Others {
+    /// Those that collided try again at different times.
+    fn jitter(&self, identity: &str, at_most: Duration) -> Duration {
+        if self.collisions == 0 {
+            return Duration::ZERO;
+        }
+        let mut hasher = DefaultHasher::new();
+        (identity, self.collisions).hash(&mut hasher);
+        let part = u32::try_from(hasher.finish() % 100).unwrap_or_default();
+        at_most * part / 100
+    }
+}
+
 impl Election {
     /// Runs `work` whenever this process leads, until `shutdown`. The token that work is given is
     /// cancelled when it must end; what has not ended by itself when the lease is nearly over is cut
@@ -93,9 +136,9 @@ impl Election {
         F: Fn(CancellationToken) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let mut seen = Seen::default();
-        while let Some(renewed) = self.acquire(&mut seen, &shutdown).await {
-            tracing::info!(identity = self.identity, "this process leads");
+        let (mut seen, mut others) = (Seen::default(), Others::default());
+        while let Some(renewed) = self.acquire(&mut seen, &mut others, &shutdown).await {
+            tracing::info!(identity = self.identity, share = %self.share, "this process leads");
             let stop = shutdown.child_token();
             let task = AbortOnDropHandle::new(tokio::spawn(work(stop.clone())));
             let renewed = self.hold(&mut seen, renewed, &shutdown).await;
@@ -112,20 +155,27 @@ impl Election {
     }
 
     /// Tries until this process holds the lease; when that was asked for, or `None` at shutdown.
-    async fn acquire(&self, seen: &mut Seen, shutdown: &CancellationToken) -> Option<Instant> {
+    async fn acquire(
+        &self,
+        seen: &mut Seen,
+        others: &mut Others,
+        shutdown: &CancellationToken,
+    ) -> Option<Instant> {
         loop {
             if shutdown.is_cancelled() {
                 return None;
             }
             let asked = Instant::now();
-            match self.attempt(seen, asked + self.timing.renew_within).await {
+            let deadline = asked + self.timing.renew_within;
+            match self.attempt_alone(seen, others, deadline).await {
                 Ok(true) => return Some(asked),
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "the lease cannot be acquired"),
             }
+            let pause = self.timing.retry + others.jitter(&self.identity, self.timing.retry);
             tokio::select! {
                 () = shutdown.cancelled() => return None,
-                () = tokio::time::sleep(self.timing.retry) => {}
+                () = tokio::time::sleep(pause) => {}
             }
         }
     }
@@ -178,15 +228,83 @@ impl Election {
         }
     }
 
+    /// One try to hold the lease while nobody leads a share of another size.
+    async fn attempt_alone(
+        &self,
+        seen: &mut Seen,
+        others: &mut Others,
+        deadline: Instant,
+    ) -> Result<bool, ApiError> {
+        if self.in_time(self.overlaps(others), deadline).await? {
+            others.collisions = 0;
+            return Ok(false);
+        }
+        if !self.attempt(seen, deadline).await? {
+            return Ok(false);
+        }
+        let overlaps = self.in_time(self.overlaps(others), deadline).await;
+        if matches!(overlaps, Ok(false)) {
+            others.collisions = 0;
+            return Ok(true);
+        }
+        others.collisions += 1;
+        self.in_time(self.release(), deadline).await?;
+        overlaps.map(|_| false)
+    }
+
+    /// Whether somebody leads a share of another size.
+    async fn overlaps(&self, others: &mut Others) -> Result<bool, ApiError> {
+        let selector = format!(
+            "{}={},{}!={}",
+            label::ELECTION,
+            self.name,
+            label::SHARES,
+            self.share.of()
+        );
+        let namespace = Some(self.namespace.as_str());
+        let leases = self
+            .objects
+            .list_of(&resource(), namespace, &selector)
+            .await?;
+        let now = Instant::now();
+        let held = leases.iter().filter(|lease| {
+            let name = lease["metadata"]["name"].as_str().unwrap_or_default();
+            let seen = others.seen.entry(name.to_owned()).or_default();
+            seen.is_held(&lease["spec"], &self.identity, now)
+        });
+        // All are looked at: the time of each runs from when it was first seen.
+        Ok(held.count() > 0)
+    }
+
     /// One try to hold the lease, which ends in time.
     async fn attempt(&self, seen: &mut Seen, deadline: Instant) -> Result<bool, ApiError> {
-        match tokio::time::timeout_at(deadline, self.renew(seen)).await {
+        self.in_time(self.renew(seen), deadline).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        request: impl Future<Output = Result<T, ApiError>>,
+        deadline: Instant,
+    ) -> Result<T, ApiError> {
+        match tokio::time::timeout_at(deadline, request).await {
             Ok(outcome) => outcome,
             Err(_) => Err(ApiError::Failed {
-                what: format!("the lease {}/{}", self.namespace, self.name),
+                what: format!("the lease {}/{}", self.namespace, self.lease()),
                 why: "the API server did not answer in time".to_owned(),
             }),
         }
+    }
+
+    /// Name of the lease of this share.
+    fn lease(&self) -> String {
+        match self.share.of() {
+            1 => self.name.clone(),
+            of => format!("{}-{}-of-{of}", self.name, self.share.index()),
+        }
+    }
+
+    fn labels(&self) -> Value {
+        json!({ label::ELECTION: self.name, label::SHARES: self.share.of().to_string() })
     }
 
     /// Takes the lease where it is free, or renews it; whether this process holds it now.
@@ -194,13 +312,15 @@ impl Election {
         let (resource, namespace) = (resource(), Some(self.namespace.as_str()));
         let stored = self
             .objects
-            .get_of(&resource, namespace, &self.name)
+            .get_of(&resource, namespace, &self.lease())
             .await?;
         let Some(mut lease) = stored else {
             let lease = json!({
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
-                "metadata": { "name": self.name, "namespace": self.namespace },
+                "metadata": {
+                    "name": self.lease(), "namespace": self.namespace, "labels": self.labels(),
+                },
                 "spec": self.taken(&Value::Null),
             });
             let created = self
@@ -217,6 +337,7 @@ impl Election {
             return Ok(false);
         }
         lease["spec"] = self.taken(&lease["spec"]);
+        lease["metadata"]["labels"] = self.labels();
         self.write(&lease).await
     }
 
@@ -225,7 +346,7 @@ impl Election {
         let namespace = Some(self.namespace.as_str());
         let stored = self
             .objects
-            .get_of(&resource(), namespace, &self.name)
+            .get_of(&resource(), namespace, &self.lease())
             .await?;
         if let Some(mut lease) = stored
             && lease["spec"]["holderIdentity"] == self.identity

@@ -28,6 +28,7 @@ pub mod identity;
 pub mod kinds;
 pub mod metrics;
 pub mod objects;
+pub mod permissions;
 pub mod reference;
 pub mod run;
 pub mod terraform_machine_pool;
@@ -47,6 +48,7 @@ mod patch;
 mod publish;
 mod record;
 mod requeue;
+mod share;
 mod watching;
 
 pub use self::{

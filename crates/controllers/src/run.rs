@@ -16,7 +16,7 @@ use kube::{
         reflector::{ObjectRef, Store},
     },
 };
-use remuda_plan::status::publication::Requeue;
+use remuda_plan::{share::Share, status::publication::Requeue};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ use crate::{
     metrics::PoolStores,
     passes::{self, Reconciled},
     requeue::Failures,
+    share::work_on,
     terraform_machine_pool,
     watching::{Glances, Kept, ObjectKey, Route, Watch, keep_condition, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
@@ -47,6 +48,8 @@ pub struct Options {
     pub namespace: Option<String>,
     /// Infrastructure pools worked on at once.
     pub concurrency: u16,
+    /// Which part of the work is done here.
+    pub share: Share,
 }
 
 impl Options {
@@ -69,6 +72,7 @@ impl Default for Options {
             identities: true,
             namespace: None,
             concurrency: 10,
+            share: Share::default(),
         }
     }
 }
@@ -411,10 +415,14 @@ impl<'a> House<'a> {
             })
             .take_until(self.shutdown.clone().cancelled_owned());
         let failures = Arc::new(Failures::default());
+        let share = self.options.share;
         self.controllers.spawn(async move {
             let passes = applier(
                 move |object: Arc<DynamicObject>, failures: Arc<Failures<ObjectKey>>| {
                     let key = ObjectKey::of(&object);
+                    if !share.holds(&key.namespace, work_on(kind, &object)) {
+                        return std::future::ready(Ok(Action::await_change())).boxed();
+                    }
                     let pass = reconcile(key.clone());
                     let metrics = metrics.clone();
                     async move {

@@ -14,6 +14,7 @@ use remuda_controllers::{
     clock::RuntimeClock,
     election::{Election, Timing},
 };
+use remuda_plan::share::Share;
 use remuda_testkit::{Tripwire, World};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::Instant};
@@ -77,11 +78,22 @@ fn candidate(
     diary: &Diary,
     stubborn: bool,
 ) -> Candidate {
+    sharing(world, who, wire, diary, (stubborn, Share::default()))
+}
+
+fn sharing(
+    world: &World,
+    who: &str,
+    wire: &Tripwire,
+    diary: &Diary,
+    (stubborn, share): (bool, Share),
+) -> Candidate {
     let election = Election {
         objects: world.context(wire).objects.clone(),
         clock: Arc::new(RuntimeClock::starting_at(world.now())),
         namespace: "remuda-system".to_owned(),
         name: "manager".to_owned(),
+        share,
         identity: who.to_owned(),
         timing: Timing::default(),
     };
@@ -111,6 +123,7 @@ async fn world() -> World {
             "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "remuda-system" },
         }))
         .await;
+    world.let_manager_in().await;
     world
 }
 
@@ -187,4 +200,79 @@ async fn who_is_told_to_stop_gives_the_lease_up() {
     world.pass(Duration::from_secs(3)).await;
     assert_eq!(diary.who_works(), ["two"]);
     assert!(diary.gaps()[0] <= Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn shares_of_one_size_work_side_by_side_and_those_of_another_wait_for_all_of_them() {
+    let (world, never) = (world().await, Tripwire::never());
+    let share = |index, of| (false, Share::new(index, of).unwrap());
+    let diary = Diary::default();
+    let halves: Vec<Candidate> = (0..2)
+        .map(|index| {
+            sharing(
+                &world,
+                &format!("half {index}"),
+                &never,
+                &diary,
+                share(index, 2),
+            )
+        })
+        .collect();
+    world.pass(Duration::from_secs(3)).await;
+    assert_eq!(diary.who_works().len(), 2);
+    let thirds: Vec<Candidate> = (0..3)
+        .map(|index| {
+            sharing(
+                &world,
+                &format!("third {index}"),
+                &never,
+                &diary,
+                share(index, 3),
+            )
+        })
+        .collect();
+    let whole = candidate(&world, "whole", &never, &diary, false);
+    world.pass(Duration::from_secs(120)).await;
+    let mut at_work = diary.who_works();
+    at_work.sort();
+    assert_eq!(at_work, ["half 0", "half 1"]);
+
+    halves[0].task.abort();
+    world.pass(Duration::from_secs(60)).await;
+    assert_eq!(diary.who_works(), ["half 1"], "a half is still led");
+    whole.shutdown.cancel();
+    halves[1].shutdown.cancel();
+    world.pass(LEASE + Duration::from_secs(10)).await;
+    let mut at_work = diary.who_works();
+    at_work.sort();
+    assert_eq!(at_work, ["third 0", "third 1", "third 2"]);
+    drop(thirds);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_shares_that_overlap_and_begin_at_once_only_one_size_ever_works() {
+    let (world, never) = (world().await, Tripwire::never());
+    for round in 0..10 {
+        let diary = Diary::default();
+        let candidates: Vec<Candidate> = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+            .into_iter()
+            .map(|(index, of)| {
+                let who = format!("{index}/{of} {round}");
+                let share = Share::new(index, of).unwrap();
+                sharing(&world, &who, &never, &diary, (false, share))
+            })
+            .collect();
+        for _ in 0..60 {
+            world.pass(Duration::from_secs(1)).await;
+            let at_work = diary.who_works();
+            let halves = at_work.iter().filter(|who| who.contains("/2")).count();
+            assert!(halves == 0 || halves == at_work.len(), "{at_work:?}");
+        }
+        assert!(!diary.who_works().is_empty(), "somebody works");
+        for candidate in &candidates {
+            candidate.shutdown.cancel();
+        }
+        world.pass(Duration::from_secs(5)).await;
+        assert!(diary.who_works().is_empty());
+    }
 }

@@ -20,4 +20,5 @@ pub mod error;
 pub mod limits;
 pub mod machines;
 pub mod pool;
+pub mod share;
 pub mod status;

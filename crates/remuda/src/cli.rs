@@ -5,6 +5,7 @@ mod connection;
 mod crds;
 mod doctor;
 mod formats;
+mod install;
 mod machine;
 mod manager;
 mod reference;
@@ -23,6 +24,7 @@ pub(crate) use connection::{Connection, Scope};
 pub(crate) use crds::CrdsArgs;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use formats::{DataFormat, TextFormat};
+pub(crate) use install::{InstallArgs, InstallFormat};
 pub(crate) use machine::{MachineCommand, MachineDeleteArgs, MachineEventsArgs};
 pub(crate) use manager::{AgentArgs, CoreMode, ManagerArgs};
 pub(crate) use reference::{Page, ReferenceArgs};
@@ -61,9 +63,15 @@ pub(crate) enum Command {
     /// Run the controllers and admission webhooks against a Kubernetes API.
     #[command(
         long_about = "Run the controllers and admission webhooks against a Kubernetes API.\n\nOf several replicas one works, the leader; all answer admission reviews. A leader that can't renew its Lease stops before another begins. SIGTERM lets running passes end and gives the Lease up.",
-        after_help = "Examples:\n  remuda manager --kubeconfig ~/.kube/config --webhook-host 192.0.2.7\n  remuda manager --core off --watch-filter remuda --namespace team-a\n  remuda manager --feature-gates ClusterTopology=true"
+        after_help = "Examples:\n  remuda manager --kubeconfig ~/.kube/config --webhook-host 192.0.2.7\n  remuda manager --core off --watch-filter remuda --namespace team-a\n  remuda manager --shard 0/3            one of three that share the work\n  remuda manager --feature-gates ClusterTopology=true"
     )]
     Manager(ManagerArgs),
+    /// Print what runs Remuda in a cluster, or apply it.
+    #[command(
+        long_about = "Print what runs Remuda in a cluster, or apply it.\n\nNamespace, definitions, roles with the least rights and the reason beside each, the manager (two replicas, one of which works), a disruption budget, and the admission webhooks. Printing asks no cluster: --core=auto then brings the core's definitions; where upstream's core runs, say --core=off. --apply asks the cluster itself.",
+        after_help = "Examples:\n  remuda install | less\n  remuda install --image example.com/remuda:v1 --apply --dry-run\n  remuda install --core off --cert-manager | kubectl apply --server-side -f -\n  remuda install --watch-namespace team-a --apply"
+    )]
+    Install(InstallArgs),
     /// Show what a change will do to the cloud and to running machines, without doing it.
     #[command(
         after_help = "Examples:\n  remuda plan demo-pool-0 -n team-a\n  remuda plan -f pool.yaml --exit-code     0: no changes, 2: changes, 1: failed\n  remuda plan demo-pool-0 -n team-a -o json | jq '.pools[].steps[].because'"

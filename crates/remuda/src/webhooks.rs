@@ -13,9 +13,6 @@ use remuda_plan::admission::Gates;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Name of the Secret with the webhooks' own certificates.
-pub(crate) const SECRET: &str = "remuda-webhook-certificates";
-
 /// What is served, and under which names.
 pub(crate) struct Settings {
     /// Where API servers find the webhooks.
@@ -48,33 +45,4 @@ pub(crate) fn serve(
         scope: settings.scope,
         rotating,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use remuda_controllers::admission::configurations;
-
-    use super::*;
-
-    /// The configurations of a manager behind a Service, as `deploy/webhooks.yaml` holds them for
-    /// people who install by hand. `REMUDA_WRITE_DEPLOY=1 cargo test -p remuda` writes it.
-    #[test]
-    fn deploy_holds_the_configurations() {
-        let endpoint = Endpoint::Service {
-            namespace: "remuda-system".to_owned(),
-            name: "remuda-webhooks".to_owned(),
-        };
-        let documents = configurations(&endpoint, Scope::ALL, None)
-            .map(|configuration| serde_saphyr::to_string(&configuration).expect("JSON is YAML"));
-        let wanted = documents.join("---\n");
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/webhooks.yaml");
-        if std::env::var_os("REMUDA_WRITE_DEPLOY").is_some() {
-            std::fs::write(file, &wanted).expect("deploy can be written");
-        }
-        let held = std::fs::read_to_string(file).unwrap_or_default();
-        assert_eq!(
-            held, wanted,
-            "REMUDA_WRITE_DEPLOY=1 cargo test -p remuda writes it"
-        );
-    }
 }

@@ -48,8 +48,8 @@ impl InProcess {
     }
 
     /// Opens the webhooks and installs their configurations.
-    pub(crate) async fn open(&self, objects: &LiveObjects, gates: Gates) {
-        self.answer_with(objects.client(), gates);
+    pub(crate) async fn open(&self, objects: &LiveObjects, manager: Client, gates: Gates) {
+        self.answer_with(manager, gates);
         let endpoint = Endpoint::Service {
             namespace: NAMESPACE.to_owned(),
             name: SERVICE.to_owned(),
@@ -68,7 +68,7 @@ impl InProcess {
 impl World {
     /// The webhooks answer with these gates from now on, as after a restart of their manager.
     pub fn set_gates(&self, gates: Gates) {
-        self.webhooks.answer_with(self.objects.client(), gates);
+        self.webhooks.answer_with(self.manager_client(), gates);
     }
 
     /// The management cluster's objects with the rights of a person.

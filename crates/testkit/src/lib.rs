@@ -8,7 +8,9 @@
 //! | `world` | one world: apply objects, start, stop and crash the controllers, look at everything |
 //! | `tripwire` | ends a process right after its n-th write |
 //! | `journals` | what was asked of the API server and of the clouds |
+//! | `requests` | what the manager asks of the management API, and what it may |
 //! | `moved` | the same clouds under another management cluster |
+//! | `rights` | the manager's rights, and that it never asks for more |
 //! | `workload` | plain requests to the workload cluster |
 //! | `scrape` | what a scrape of `/metrics` shows |
 //! | `expect` | expectations in words |
@@ -28,6 +30,8 @@ mod expect;
 mod foreign;
 mod journals;
 mod moved;
+mod requests;
+mod rights;
 mod scrape;
 pub mod soak;
 mod tripwire;
@@ -40,6 +44,7 @@ pub use self::{
     expect::{condition, holds},
     foreign::{foreign_crd, foreign_resource},
     journals::Mark,
+    requests::{Asked, Requests},
     scrape::Scrape,
     tripwire::Tripwire,
     workload::Answer,

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::{
     admission::InProcess,
+    requests::Requests,
     world::{TEST, World},
 };
 
@@ -69,6 +70,7 @@ impl World {
             rest_of_cluster: Mutex::new(rest),
             running: Mutex::default(),
             webhooks: InProcess::default(),
+            requests: Requests::default(),
             builder: self.builder.clone(),
         };
         target.install().await;

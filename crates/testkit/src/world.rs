@@ -35,6 +35,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use crate::{
     admission::InProcess,
     demo::{Demo, NAMESPACE},
+    requests::Requests,
     tripwire::{Tripwire, Wired, WiredCloud},
 };
 
@@ -54,7 +55,7 @@ pub struct Builder {
     full_speed: bool,
     whole_cluster: bool,
     workload_cluster: &'static str,
-    options: Options,
+    pub(crate) options: Options,
     admission: Option<Gates>,
 }
 
@@ -184,11 +185,13 @@ impl Builder {
             webhooks,
             azure,
             azure_nodes: Mutex::default(),
+            requests: Requests::default(),
             builder: self,
         };
         world.install().await;
         if let Some(gates) = world.builder.admission.clone() {
-            world.webhooks.open(&world.objects, gates).await;
+            let manager = world.manager_client();
+            world.webhooks.open(&world.objects, manager, gates).await;
         }
         world.run_nodes();
         if world.builder.whole_cluster {
@@ -218,6 +221,8 @@ pub struct World {
     pub(crate) azure_nodes: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) running: Mutex<Option<Running>>,
     pub(crate) webhooks: InProcess,
+    /// What the manager asked of the management API.
+    pub requests: Requests,
     pub(crate) builder: Builder,
 }
 
@@ -279,6 +284,7 @@ impl World {
             let body = serde_json::to_value(&crd).unwrap();
             self.objects.create(&kind, None, &body, TEST).await.unwrap();
         }
+        self.give_rights().await;
     }
 
     /// Instances of the simulated AWS join the workload cluster `team-a/demo` from now on, those of
@@ -356,7 +362,7 @@ impl World {
 
     /// A context as a process of its own would make it; its writes go through `tripwire`.
     pub fn context(&self, tripwire: &Tripwire) -> Context {
-        let management = Wired::new(self.server.management().router(), tripwire.clone());
+        let management = Wired::new(self.manager_service(), tripwire.clone());
         let cloud = WiredCloud(Wired::new(self.aws.router(), tripwire.clone()));
         let mut options = remuda_aws::Options {
             time_source: SharedTimeSource::new(WorldTime(self.aws.clock())),
@@ -472,6 +478,7 @@ impl World {
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         if kind == Kind::CustomResourceDefinition {
+            self.let_core_use(object).await;
             let what = format!("{name} is served");
             self.object_becomes(kind, name, &what, |crd| {
                 crate::expect::condition(crd, "Established")

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{Phase, path};
 
 /// Name of the MutatingWebhookConfiguration.
-pub(super) const MUTATING: &str = "remuda-mutating-webhook-configuration";
+pub(crate) const MUTATING: &str = "remuda-mutating-webhook-configuration";
 /// Name of the ValidatingWebhookConfiguration.
-pub(super) const VALIDATING: &str = "remuda-validating-webhook-configuration";
+pub(crate) const VALIDATING: &str = "remuda-validating-webhook-configuration";
 
 /// How long the API server waits for an answer.
 const TIMEOUT_SECONDS: u32 = 10;

@@ -21,6 +21,7 @@ mod keeper;
 mod listener;
 mod review;
 
+pub(crate) use self::configurations::{MUTATING, VALIDATING};
 pub use self::{
     certificates::CertificateError,
     configurations::{Endpoint, Scope, configurations},
@@ -44,6 +45,8 @@ use serde_json::Value;
 
 use crate::{contract::Contracts, objects::LiveObjects};
 
+/// Name of the Secret with the webhooks' own certificates.
+pub const CERTIFICATES: &str = "remuda-webhook-certificates";
 /// Largest review that is read: two objects of the largest size that an API server stores, and what
 /// JSON adds to them.
 const REVIEW_BYTES: usize = 16 * 1024 * 1024;

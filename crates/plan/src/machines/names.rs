@@ -27,7 +27,8 @@ pub fn label_value(name: &str) -> String {
     format!("hash_{digest}_z")
 }
 
-fn fnv1a(bytes: &[u8]) -> u32 {
+/// The 32-bit FNV-1a hash.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
     })

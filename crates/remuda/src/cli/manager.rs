@@ -1,10 +1,11 @@
 //! `remuda manager` and `remuda agent`: what runs in a cluster.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use remuda_plan::share::Share;
 
-use super::values::{Address, address};
+use super::values::{Address, address, lease, share};
 
 /// `remuda manager`.
 #[derive(Debug, Clone, Args)]
@@ -18,7 +19,11 @@ pub(crate) struct ManagerArgs {
     /// Only objects whose label cluster.x-k8s.io/watch-filter has this value.
     #[arg(long, value_name = "VALUE")]
     pub(crate) watch_filter: Option<String>,
-    /// Only objects of this namespace.
+    /// Do one share of the work: 0/3, 1/3 or 2/3 of three. A cluster and all that belongs to it is in
+    /// one share; each share elects its own leader.
+    #[arg(long, value_name = "INDEX/COUNT", default_value = "0/1", hide_default_value = true, value_parser = share)]
+    pub(crate) shard: Share,
+    /// Only objects of this namespace; empty: of all.
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Namespace of the manager itself: its Lease, its certificates, its installation's id.
@@ -35,6 +40,10 @@ pub(crate) struct ManagerArgs {
     /// Work only while holding the Lease; false: there is one replica.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) leader_elect: bool,
+    /// How long a leader's Lease holds without renewal, in whole seconds: so soon another takes over
+    /// from one that died.
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
+    pub(crate) leader_elect_lease_duration: Duration,
     /// Address of /healthz, /readyz and /metrics; 0: none.
     #[arg(long, value_name = "ADDRESS", default_value = ":9440", value_parser = address)]
     pub(crate) health_addr: Address,
@@ -63,6 +72,18 @@ pub(crate) struct ManagerArgs {
         hide_default_value = true
     )]
     pub(crate) feature_gates: remuda_plan::admission::Gates,
+    /// Serve the dashboard; people sign in with tokens of their own, such as `kubectl create token`
+    /// prints.
+    #[arg(long)]
+    pub(crate) dashboard: bool,
+    /// Where the dashboard listens, on loopback: kubectl port-forward reaches it.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8080",
+        requires = "dashboard"
+    )]
+    pub(crate) dashboard_addr: std::net::SocketAddr,
     /// Where AWS answers, for simulators.
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL")]
     pub(crate) aws_endpoint_url: Option<String>,

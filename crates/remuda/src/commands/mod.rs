@@ -7,6 +7,7 @@ mod completions;
 mod crds;
 mod doctor;
 mod get;
+mod install;
 mod machine;
 mod manager;
 mod plan;
@@ -27,6 +28,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Up(args) => up::run(args).await,
         Command::Manager(args) => manager::run(args).await,
+        Command::Install(args) => install::run(args).await,
         Command::Plan(args) => plan::run(args).await,
         Command::Get(args) => get::run(args).await,
         Command::Machine(command) => machine::run(command).await,

@@ -29,12 +29,22 @@ pub(crate) async fn runs_here(mode: CoreMode, client: &Client) -> Result<bool> {
                     "{CORE_KIND} is not installed: `remuda crds | kubectl apply --server-side -f -`"
                 )
             })?;
-            Ok(!is_upstreams(&definition))
+            Ok(!belongs_upstream(&definition))
         }
     }
 }
 
-fn is_upstreams(definition: &CustomResourceDefinition) -> bool {
+/// Whether upstream's core owns the core's kinds; where nobody installed them it does not.
+pub(crate) async fn is_upstreams(client: &Client) -> Result<bool> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = definitions
+        .get_opt(CORE_KIND)
+        .await
+        .with_context(|| format!("looking for {CORE_KIND}"))?;
+    Ok(found.is_some_and(|definition| belongs_upstream(&definition)))
+}
+
+fn belongs_upstream(definition: &CustomResourceDefinition) -> bool {
     let provider = definition.labels().get(label::PROVIDER);
     provider.is_some_and(|provider| provider == UPSTREAM)
 }
@@ -46,15 +56,15 @@ mod tests {
     #[test]
     fn definitions_of_upstreams_package_are_upstreams() {
         let mut definition = CustomResourceDefinition::default();
-        assert!(!is_upstreams(&definition));
+        assert!(!belongs_upstream(&definition));
         let labels = definition.labels_mut();
         labels.insert(
             label::PROVIDER.to_owned(),
             "infrastructure-remuda".to_owned(),
         );
-        assert!(!is_upstreams(&definition));
+        assert!(!belongs_upstream(&definition));
         let labels = definition.labels_mut();
         labels.insert(label::PROVIDER.to_owned(), UPSTREAM.to_owned());
-        assert!(is_upstreams(&definition));
+        assert!(belongs_upstream(&definition));
     }
 }

@@ -19,7 +19,7 @@ use remuda_azure::{AzureBackend, Endpoints};
 use remuda_cloud::PoolBackend;
 use remuda_controllers::{
     Context as ControllerContext, Options as ControllerOptions,
-    admission::{Certificates, Endpoint, Keeper, Scope},
+    admission::{CERTIFICATES, Certificates, Endpoint, Keeper, Scope},
     clock::SystemClock,
     election::{Election, Timing},
     metrics::Metrics,
@@ -30,11 +30,13 @@ use remuda_plan::{driver::Driver, pool::world::Manager};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::core::is_upstreams as core_is_upstreams;
 use crate::{
     cli::ManagerArgs,
+    dashboard,
     telemetry::health::{self, Health},
     up::clouds::interrupted,
-    webhooks::{self, SECRET, Settings},
+    webhooks::{self, Settings},
 };
 
 /// Name of the Lease that replicas share.
@@ -52,7 +54,10 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
             shutdown.cancel();
         }
     });
-    let client = connect(&args).await?;
+    let config = configuration(&args).await?;
+    let client = remuda_controllers::connect::client(config.clone());
+    let client = client.context("connecting to the Kubernetes API")?;
+    let _dashboard = dashboard(&args, config, &client).await?;
     let core = core::runs_here(args.core, &client).await?;
     let installation = installation(&client, &args.system_namespace).await?;
     let health = Health::default();
@@ -71,8 +76,9 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
     };
     let options = ControllerOptions {
         core,
-        namespace: args.namespace.clone(),
+        namespace: args.namespace.clone().filter(|it| !it.is_empty()),
         concurrency: args.concurrency,
+        share: args.shard,
         ..ControllerOptions::default()
     };
     let work = {
@@ -88,8 +94,9 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
             clock: Arc::new(SystemClock),
             namespace: args.system_namespace.clone(),
             name: LEASE.to_owned(),
+            share: args.shard,
             identity: identity(),
-            timing: Timing::default(),
+            timing: Timing::of_lease(args.leader_elect_lease_duration),
         };
         election.lead(shutdown, work).await;
     } else {
@@ -100,8 +107,8 @@ pub(crate) async fn run(args: ManagerArgs) -> Result<()> {
 
 /// The Kubernetes API: the kubeconfig that was given, else that of the environment, else the cluster
 /// that this process runs in.
-async fn connect(args: &ManagerArgs) -> Result<Client> {
-    let config = match &args.kubeconfig {
+async fn configuration(args: &ManagerArgs) -> Result<kube::Config> {
+    Ok(match &args.kubeconfig {
         Some(file) => {
             let kubeconfig = Kubeconfig::read_from(file)
                 .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
@@ -115,8 +122,30 @@ async fn connect(args: &ManagerArgs) -> Result<Client> {
         None => kube::Config::infer()
             .await
             .context("no Kubernetes API: give --kubeconfig, or run inside a cluster")?,
+    })
+}
+
+/// The dashboard, on every replica, where it is wanted.
+async fn dashboard(
+    args: &ManagerArgs,
+    config: kube::Config,
+    client: &Client,
+) -> Result<Option<dashboard::Shown>> {
+    if !args.dashboard {
+        return Ok(None);
+    }
+    let address = args.dashboard_addr;
+    dashboard::only_here(address)?;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("the dashboard cannot listen on {address}"))?;
+    let parts = dashboard::Parts {
+        listener,
+        kubernetes: dashboard::bare(config)?,
+        client: client.clone(),
+        calls: None,
     };
-    remuda_controllers::connect::client(config).context("connecting to the Kubernetes API")
+    dashboard::serve(parts).map(Some)
 }
 
 /// The id that new records get: the UID of the manager's namespace, the same for every replica and
@@ -167,7 +196,7 @@ async fn serve_webhooks(
         Some(folder) => Certificates::Mounted(folder.clone()),
         None => Certificates::Own {
             namespace: args.system_namespace.clone(),
-            secret: SECRET.to_owned(),
+            secret: CERTIFICATES.to_owned(),
         },
     };
     let settings = Settings {

@@ -205,7 +205,7 @@ impl Up {
         let controllers = tokio::spawn(run);
         progress.done("running");
         let health = health::serve(args.health_addr, last.health_port, &metrics, &shutdown).await?;
-        let parts = dashboard::Parts {
+        let parts = dashboard::Place {
             kubeconfig: &kubeconfig,
             client: client.clone(),
             calls: calls.clone(),

@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result};
 use kube::Client;
-use remuda_controllers::admission::{Certificates, Endpoint, Scope};
+use remuda_controllers::admission::{CERTIFICATES, Certificates, Endpoint, Scope};
 use remuda_plan::admission::Gates;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{install::SYSTEM_NAMESPACE, state::loopback};
-use crate::webhooks::{self, SECRET, Settings};
+use crate::webhooks::{self, Settings};
 
 /// Serves the webhooks and installs their configurations; returns the port. `last` is the one that
 /// stored configurations name.
@@ -29,7 +29,7 @@ pub(crate) async fn serve(
         endpoint: Endpoint::Host(loopback(port).to_string()),
         certificates: Certificates::Own {
             namespace: SYSTEM_NAMESPACE.to_owned(),
-            secret: SECRET.to_owned(),
+            secret: CERTIFICATES.to_owned(),
         },
         scope: Some(Scope::ALL),
         gates,

@@ -1,10 +1,10 @@
 //! Metrics and log of a manager, as Prometheus and a log collector get them.
 
-use std::{collections::BTreeMap, fs::File};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Manager, PATIENCE, Place, ask, free_port, until};
+use crate::place::{PATIENCE, POOL, Place, ask, free_port, until};
 
 /// Calls by action, as a scrape shows them.
 fn calls(scrape: &str) -> BTreeMap<String, u64> {
@@ -32,21 +32,20 @@ fn seen(place: &Place) -> BTreeMap<String, u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manager_is_scraped_and_every_line_of_its_log_is_json() {
-    let place = Place::new().await;
+    let place = Place::filled().await;
     let health = free_port();
     let address = format!("127.0.0.1:{health}");
-    let log = place.home.path().join("log");
-    let mut command = place.command(&[
+    let arguments = [
         "--webhooks=false",
         "--health-addr",
         &address,
         "--log-format=json",
-    ]);
+    ];
+    let mut command = place.command(&place.kubeconfig(), &arguments);
     command.env("RUST_LOG", "info,remuda_controllers=debug");
-    command.stderr(File::create(&log).unwrap());
-    let manager = Manager(command.spawn().unwrap());
-    until("the group has three", PATIENCE, async || {
-        place.replicas().await == 3
+    let mut manager = place.start(command);
+    until("the pool runs", PATIENCE, async || {
+        place.is_running(POOL, 3).await
     })
     .await;
     let prometheus = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
@@ -73,7 +72,7 @@ async fn a_manager_is_scraped_and_every_line_of_its_log_is_json() {
     assert!(plain.contains("text/plain; version=0.0.4"), "{plain}");
     assert!(manager.terminate(), "it ends well");
 
-    let log = std::fs::read_to_string(log).unwrap();
+    let log = manager.said();
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
