@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message as _;
 
-use super::{Manager, PATIENCE, Place, until};
+use crate::place::{PATIENCE, POOL, Place, until};
 
 /// A collector that keeps what it gets.
 #[derive(Clone, Default)]
@@ -68,18 +68,19 @@ fn below<'a>(root: &Span, spans: &'a [Span]) -> Vec<&'a Span> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pass_and_the_calls_below_it_are_one_trace() {
-    let place = Place::new().await;
+    let place = Place::filled().await;
     let collector = Collector::default();
     let endpoint = collector.start().await;
-    let mut command = place.command(&[
+    let arguments = [
         "--webhooks=false",
         "--health-addr=0",
         "--otlp-endpoint",
         &endpoint,
-    ]);
-    let manager = Manager(command.spawn().unwrap());
+    ];
+    let command = place.command(&place.kubeconfig(), &arguments);
+    let mut manager = place.start(command);
     until("the group has three", PATIENCE, async || {
-        place.replicas().await == 3
+        place.is_running(POOL, 3).await
     })
     .await;
     assert!(manager.terminate(), "it ends well");
