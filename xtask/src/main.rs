@@ -1,4 +1,4 @@
-//! Repository chores, one file each: `cargo xtask test`, `deploy`, `proofs`, `reference`,
+//! Repository chores, one file each: `cargo xtask test`, `deploy`, `permissions`, `proofs`, `reference`,
 //! `release`, `soak`, `tidy`.
 #![allow(
     clippy::print_stdout,
@@ -9,6 +9,7 @@
 mod dependencies;
 mod deploy;
 mod pages;
+mod permissions;
 mod proofs;
 mod reference;
 mod release;
@@ -44,6 +45,13 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write `deploy/aws/iam-policy.json` and `deploy/azure/role.json` from the tables of cloud calls
+    /// (or, with --check, compare).
+    Permissions {
+        /// Change nothing; fail when a file is not up to date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Count which acceptance statements of docs/spec are cited by a test.
     Proofs(proofs::Options),
     /// Write the pages of `docs/reference` that the program prints (or, with --check, compare).
@@ -75,6 +83,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Deploy { check } => deploy::run(&root, check),
+        Chore::Permissions { check } => permissions::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
         Chore::Reference { check } => reference::run(&root, check),
         Chore::Soak(options) => soak::run(&root, &options),

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::{deploy, reference, tidy, tools};
+use crate::{deploy, permissions, reference, tidy, tools};
 
 /// What to run.
 #[derive(Args)]
@@ -69,6 +69,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     tools::run(cargo(root).args(["build", "--workspace", "--all-targets", "--locked"]))?;
     if !options.only_tests {
         deploy::run(root, true)?;
+        permissions::run(root, true)?;
         reference::run(root, true)?;
         let lints = [
             "clippy",

@@ -154,6 +154,7 @@ fn fleet(sim: &AwsSim) -> Vec<Handle> {
                 payload: None,
                 old_payload: None,
                 image: None,
+                hook: false,
                 explained: None,
             })
         })

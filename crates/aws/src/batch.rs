@@ -15,11 +15,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use remuda_cloud::CloudError;
+use remuda_cloud::{
+    CloudError, locked,
+    sweep::{FAILURE_HOLDS, INTEREST, SweepTiming},
+};
 use remuda_plan::{
     aws::observed::{Group, Instance},
     error::{CloudFailure, FailureClass},
@@ -39,42 +42,6 @@ const GROUPS_PER_CALL: usize = 100;
 
 /// Values in one EC2 filter (AWS document 11.2).
 const TAG_VALUES_PER_CALL: usize = 200;
-
-/// How old answers may be and how close batches may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SweepTiming {
-    /// An answer serves a steady pool this long.
-    pub steady: Duration,
-    /// An answer serves a converging pool this long.
-    pub converging: Duration,
-    /// Two cycles start at least this far apart.
-    pub cycle_spacing: Duration,
-    /// Two supplements start at least this far apart.
-    pub supplement_spacing: Duration,
-    /// A batch waits this long for others to join.
-    pub gather: Duration,
-}
-
-impl Default for SweepTiming {
-    /// AWS document 11.2; the last two are ours: pools that wake together within a moment share a
-    /// batch, and a pool that wrote sees its write within about a second.
-    fn default() -> Self {
-        Self {
-            steady: Duration::from_secs(30),
-            converging: Duration::from_secs(10),
-            cycle_spacing: Duration::from_secs(5),
-            supplement_spacing: Duration::from_secs(1),
-            gather: Duration::from_millis(20),
-        }
-    }
-}
-
-/// A pool that asked within this time is part of every cycle. Ours: two and a half times the
-/// default refresh interval of a pool, so that a steady pool is not dropped between two refreshes.
-const INTEREST: Duration = Duration::from_secs(150);
-
-/// A failed read is not repeated for everyone who asks within this time. Ours.
-const FAILURE_HOLDS: Duration = Duration::from_secs(5);
 
 /// What was read of one group.
 #[derive(Debug, Clone)]
@@ -165,7 +132,7 @@ impl Sweep {
         let answer = answers
             .remove(name)
             .expect("fetch answers for every name it is given");
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.interest.insert(name.to_owned(), answer.asked_at);
         state.keep(name, answer.clone());
         drop(state);
@@ -176,13 +143,13 @@ impl Sweep {
     /// Whoever counts learns how old an answer is that could be read.
     fn tell(&self, answer: &Answer) {
         if !answer.failed() {
-            self.clients.told(answer.asked_at.elapsed());
+            self.clients.outlet.told(answer.asked_at.elapsed());
         }
     }
 
     /// A group was written to, or is known to have changed: what was read before is void.
     pub(crate) fn void(&self, name: &str) {
-        self.lock()
+        locked(&self.state)
             .written_at
             .insert(name.to_owned(), Instant::now());
     }
@@ -190,7 +157,7 @@ impl Sweep {
     /// An answer that will do, or the pool is put into the next batch.
     fn look(&self, name: &str, max_age: Duration, asked_at: Instant) -> Option<Answer> {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.interest.insert(name.to_owned(), now);
         let answer = state.valid_answer(name);
         if let Some(answer) = answer {
@@ -213,7 +180,7 @@ impl Sweep {
 
     /// Starts the task that runs batches while anyone waits.
     fn drive(self: &Arc<Self>) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         if state.driving {
             return;
         }
@@ -228,7 +195,7 @@ impl Sweep {
                     continue;
                 };
                 let answers = sweep.fetch(&names).await;
-                let mut state = sweep.lock();
+                let mut state = locked(&sweep.state);
                 for (name, answer) in answers {
                     state.keep(&name, answer);
                 }
@@ -240,7 +207,7 @@ impl Sweep {
 
     /// When the next batch may start; `None` when nobody waits, and then the task has ended.
     fn next_start(&self) -> Option<Instant> {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         let gathered = Instant::now() + self.timing.gather;
         let spaced = |last: Option<Instant>, spacing| {
             last.map_or(gathered, |last: Instant| gathered.max(last + spacing))
@@ -262,7 +229,7 @@ impl Sweep {
     /// The batch that is due now: a cycle when someone waits for one and it is time.
     fn take_batch(&self) -> Option<Vec<String>> {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         let cycle_is_due = state
             .last_cycle
             .is_none_or(|last| now >= last + self.timing.cycle_spacing);
@@ -380,11 +347,6 @@ impl Sweep {
         }
         Ok(found)
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is a set of maps that are each whole after every statement.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
@@ -427,7 +389,7 @@ struct Stopped<'a>(&'a Sweep);
 
 impl Drop for Stopped<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = locked(&self.0.state);
         if std::thread::panicking() {
             state.driving = false;
         }

@@ -1,14 +1,11 @@
-//! SDK clients of one region, and the one place where a call leaves.
-//!
-//! The SDK sends each request once. Waiting for a turn, trying again and renewing a credential
-//! happen in [`Clients::call`], because they are decisions about an account, not about a request:
-//! a throttled pool must hold back its neighbours too, and every attempt must be counted.
+//! SDK clients of one region. The SDK sends each request once: waiting for a turn, trying again and
+//! renewing a credential are the outlet's.
 
 use std::{
     collections::BTreeMap,
     error::Error,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -25,24 +22,25 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_types::region::Region;
 use remuda_cloud::{
     CloudError,
-    budget::{Budget, Ceiling},
-    measured::{CallMeter, CallRecord, SweepAnswer},
-    retry::{self, Repeat},
+    calls::Call,
+    limits::Limits,
+    locked,
+    measured::CallMeter,
+    outlet::{Outlet, OutletConfig},
 };
 use remuda_plan::error::FailureClass;
 use tokio::time::Instant;
-use tracing::Instrument as _;
 
 use crate::{
-    calls::Call,
+    calls,
     credentials::{CredentialCache, Provider},
     ec2::{Ec2, Ec2Config, Ec2Error, Parameters},
-    errors::{self, Fault},
+    errors,
     xml::Node,
 };
 
-/// Attempts of one call within a pass. What still fails then is asked again by the next pass. Ours.
-const ATTEMPTS: u32 = 4;
+/// Tries of one call within a pass. Ours.
+const TRIES: u32 = 4;
 
 /// How requests travel: shared by all credentials and regions.
 #[derive(Debug, Clone)]
@@ -87,15 +85,12 @@ impl Transport {
 /// The clients of one credential in one region.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    pub(crate) region: String,
     pub(crate) autoscaling: aws_sdk_autoscaling::Client,
     pub(crate) s3: aws_sdk_s3::Client,
     pub(crate) time_source: SharedTimeSource,
     ec2: Ec2,
     credentials: Arc<CredentialCache>,
-    budget: Budget,
-    meter: Option<Arc<dyn CallMeter>>,
-    random: Mutex<fastrand::Rng>,
+    pub(crate) outlet: Outlet,
     /// When a call about a subject was first told `NotReadyYet`.
     not_ready_since: Mutex<BTreeMap<(&'static str, String), Instant>>,
 }
@@ -105,7 +100,7 @@ pub(crate) struct ClientsConfig<'a> {
     pub(crate) region: &'a str,
     pub(crate) transport: &'a Transport,
     pub(crate) credentials: Arc<CredentialCache>,
-    pub(crate) ceilings: &'a [(&'static str, Ceiling)],
+    pub(crate) limits: Limits,
     pub(crate) meter: Option<Arc<dyn CallMeter>>,
     pub(crate) seed: u64,
 }
@@ -116,7 +111,7 @@ impl Clients {
             region,
             transport,
             credentials,
-            ceilings,
+            limits,
             meter,
             seed,
         } = config;
@@ -133,7 +128,6 @@ impl Clients {
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             .build();
         Self {
-            region: region.to_owned(),
             autoscaling: aws_sdk_autoscaling::Client::new(&sdk),
             s3: aws_sdk_s3::Client::from_conf(s3),
             time_source: transport.time_source.clone(),
@@ -146,9 +140,14 @@ impl Clients {
                 timeouts: Transport::timeouts(),
             }),
             credentials,
-            budget: Budget::new(ceilings, seed),
-            meter,
-            random: Mutex::new(fastrand::Rng::with_seed(seed)),
+            outlet: Outlet::new(OutletConfig {
+                cloud: "aws",
+                region: region.to_owned(),
+                tries: TRIES,
+                limits,
+                meter,
+                seed,
+            }),
             not_ready_since: Mutex::default(),
         }
     }
@@ -161,17 +160,16 @@ impl Clients {
         parameters: Parameters,
     ) -> Result<Node, CloudError> {
         self.call(call, subject, || {
-            let send = self.ec2.send(call.action(), parameters.clone());
+            let send = self.ec2.send(calls::action(call), parameters.clone());
             async move { send.await.map_err(|error: SdkError<Ec2Error, _>| error) }
         })
         .await
     }
 
-    /// Sends a call: waits for its turn, renews a refused credential once, tries again what
-    /// was throttled or never arrived.
+    /// Sends a call.
     ///
     /// # Errors
-    /// The last failure, or `Throttled` when the turn is too far away to wait for.
+    /// The last failure, or `Throttled` when its turn is too far away to wait for.
     ///
     /// # Cancellation
     /// A call that was sent may have arrived; the next pass looks.
@@ -186,83 +184,26 @@ impl Clients {
         F: Fn() -> Fut,
         Fut: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     {
-        let mut attempt = 1;
-        let mut renewed = false;
-        loop {
-            self.credentials.current(&self.region).await?;
-            self.take_turn(call).await?;
-            let started = Instant::now();
-            // An SDK future is large, and most of a pass would carry one in every await.
-            let span = tracing::debug_span!(
-                "cloud call",
-                otel.name = call.name,
-                otel.kind = "client",
-                cloud = "aws",
-                region = self.region,
-                subject,
-            );
-            let result = Box::pin(send())
-                .instrument(span)
-                .await
-                .map_err(|error| errors::read(call, error));
-            self.measure(call, started, result.as_ref().err());
-            let fault = match result {
-                Ok(value) => {
-                    self.became_ready(call, subject);
-                    return Ok(value);
-                }
-                Err(fault) => fault,
-            };
-            if fault.credential && !renewed {
-                renewed = true;
-                self.credentials.forget().await;
-                continue;
+        // The SDK signs with what the login keeps; it is asked once more through `Provider`.
+        let attempt = |_| {
+            let sent = send();
+            async move { sent.await.map_err(|error| errors::read(call, error)) }
+        };
+        let login = &*self.credentials;
+        match self.outlet.call(login, call, subject, attempt).await {
+            Ok(value) => {
+                self.became_ready(call, subject);
+                Ok(value)
             }
-            if attempt == ATTEMPTS || !self.wait_to_repeat(call, attempt, &fault).await {
-                return Err(self.settle(call, subject, fault));
-            }
-            attempt += 1;
-        }
-    }
-
-    async fn take_turn(&self, call: &Call) -> Result<(), CloudError> {
-        self.budget.admit(call.bucket).await.map_err(|too_long| {
-            if let Some(meter) = &self.meter {
-                meter.held_back(&self.region);
-            }
-            let mut failure = errors::failure(
-                FailureClass::Throttled,
-                call.name,
-                format!("the call budget of {} is used up", self.region),
-            );
-            failure.retry_after_seconds = Some(whole_seconds(too_long.wait));
-            failure.into()
-        })
-    }
-
-    /// Waits before another attempt; false when there must be none.
-    async fn wait_to_repeat(&self, call: &Call, attempt: u32, fault: &Fault) -> bool {
-        match fault.class() {
-            FailureClass::Throttled => {
-                // The next attempt's turn comes after this wait, and so does everyone else's.
-                self.budget.throttled(call.bucket, fault.retry_after());
-                true
-            }
-            FailureClass::Transient if call.repeat == Repeat::Harmless => {
-                let wait = retry::TRANSIENT.wait(attempt - 1, &mut lock(&self.random));
-                tokio::time::sleep(wait.max(fault.retry_after().unwrap_or_default())).await;
-                true
-            }
-            _ => false,
+            Err(error) => Err(self.settle(call, subject, error)),
         }
     }
 
     /// what is not ready yet is waited for, but not for ever.
-    fn settle(&self, call: &Call, subject: &str, fault: Fault) -> CloudError {
-        let mut error = fault.error;
+    fn settle(&self, call: &Call, subject: &str, mut error: CloudError) -> CloudError {
         if error.class() == FailureClass::NotReadyYet {
             let now = Instant::now();
-            let first = *lock(&self.not_ready_since)
+            let first = *locked(&self.not_ready_since)
                 .entry((call.name, subject.to_owned()))
                 .or_insert(now);
             if now.saturating_duration_since(first) >= errors::READY_WITHIN {
@@ -273,48 +214,9 @@ impl Clients {
     }
 
     fn became_ready(&self, call: &Call, subject: &str) {
-        let mut since = lock(&self.not_ready_since);
+        let mut since = locked(&self.not_ready_since);
         if !since.is_empty() {
             since.remove(&(call.name, subject.to_owned()));
         }
     }
-
-    /// A sweep told a pool of its group.
-    pub(crate) fn told(&self, age: Duration) {
-        if let Some(meter) = &self.meter {
-            let region = &self.region;
-            meter.answered(&SweepAnswer { region, age });
-        }
-    }
-
-    fn measure(&self, call: &'static Call, started: Instant, fault: Option<&Fault>) {
-        let latency = Instant::now().saturating_duration_since(started);
-        tracing::debug!(
-            call = call.name,
-            region = self.region,
-            latency_ms = u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
-            failed = fault.map(|fault| fault.error.to_string()),
-            "aws call"
-        );
-        if let Some(meter) = &self.meter {
-            meter.record(&CallRecord {
-                call: call.name,
-                region: self.region.clone(),
-                mutating: call.mutating,
-                latency,
-                failed: fault.map(Fault::class),
-            });
-        }
-    }
-}
-
-/// Whole seconds, rounded up and bounded.
-fn whole_seconds(wait: Duration) -> u32 {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    u32::try_from(seconds).unwrap_or(u32::MAX)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What these mutexes guard is never left half changed: no code of ours panics under them.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,6 @@
 //! nothing else (captf document 4.2).
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -16,12 +15,16 @@ use aws_credential_types::{
     provider::{ProvideCredentials, error::CredentialsError, future},
 };
 use aws_types::region::Region;
-use remuda_cloud::{CloudError, backend::CredentialSource};
+use remuda_cloud::{
+    CloudError,
+    backend::CredentialSource,
+    identity::{self, Keys as SecretKeys},
+    outlet::Login,
+};
 use remuda_plan::{
     error::{CloudFailure, FailureClass},
     pool::secret::Secret,
 };
-use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -29,11 +32,7 @@ use crate::{
     clients::Transport,
     errors,
     profile::{self, Chain, Keys, Role},
-    wire::hex,
 };
-
-/// Where captf mounts the keys of an identity Secret: a path below it names a key.
-const MOUNT: &str = "/var/run/captf/credentials/";
 
 /// Session credentials are renewed this long before they end. The SDK's own margin is 10 s; ours
 /// is longer because a request may wait in the budget after it got its credential.
@@ -51,22 +50,6 @@ pub(crate) enum Usable {
     Ambient,
 }
 
-/// Equal sources have equal fingerprints: pools with the same credential share one sweep, whatever
-/// namespace they are in. A digest, so that no map key holds a secret.
-pub(crate) fn fingerprint(source: &CredentialSource) -> String {
-    let mut digest = Sha256::new();
-    if let CredentialSource::Keys(keys) = source {
-        for (key, value) in keys {
-            for part in [key.as_bytes(), value.reveal().as_slice()] {
-                digest.update(part.len().to_be_bytes());
-                digest.update(part);
-            }
-        }
-        digest.update(b"keys");
-    }
-    hex(&digest.finalize())
-}
-
 /// Reads a source. Nothing is sent.
 ///
 /// # Errors
@@ -75,51 +58,22 @@ pub(crate) fn read(
     source: &CredentialSource,
     ambient_allowed: bool,
 ) -> Result<Usable, CloudFailure> {
-    let refuse =
-        |message: String| errors::failure(FailureClass::NoCredentials, "credentials", message);
     match source {
         CredentialSource::Ambient if ambient_allowed => Ok(Usable::Ambient),
-        CredentialSource::Ambient => Err(refuse(
-            "the manager's own AWS identity may not be used: name an identity with a Secret, or \
-             allow ambient credentials on the manager"
-                .to_owned(),
-        )),
-        CredentialSource::Keys(keys) => read_keys(&Values(keys)).map_err(refuse),
+        CredentialSource::Ambient => Err(identity::ambient_refused("AWS")),
+        CredentialSource::Keys(keys) => read_keys(SecretKeys(keys)).map_err(identity::unusable),
     }
 }
 
-struct Values<'a>(&'a BTreeMap<String, Secret<Vec<u8>>>);
-
-impl Values<'_> {
-    /// Text of a key; `None` when it is absent or empty.
-    fn text(&self, key: &str) -> Result<Option<String>, String> {
-        let Some(value) = self.0.get(key) else {
-            return Ok(None);
-        };
-        let text = std::str::from_utf8(value.reveal())
-            .map_err(|_| format!("key {key} of the Secret is not text"))?
-            .trim();
-        Ok((!text.is_empty()).then(|| text.to_owned()))
-    }
-
-    /// A file that the Secret itself carries: named by a path below the mount, or by its usual key.
-    fn file(&self, variable: &str, usual_key: &str) -> Result<Option<String>, String> {
-        let Some(path) = self.text(variable)? else {
-            return self.text(usual_key);
-        };
-        let key = path
-            .strip_prefix(MOUNT)
-            .filter(|key| !key.is_empty() && !key.contains('/') && *key != "..")
-            .ok_or_else(|| {
-                format!("{variable} must be {MOUNT}<key>, which means the key of that name in the Secret")
-            })?;
-        self.text(key)?
-            .map(Some)
-            .ok_or_else(|| format!("{variable} names key {key}, which the Secret does not have"))
+/// A shared configuration file that the Secret itself carries: named by a path, or by its usual key.
+fn file(values: SecretKeys<'_>, variable: &str, usual_key: &str) -> Result<Option<String>, String> {
+    match values.file(variable)? {
+        Some((key, _)) => values.text(&key),
+        None => values.text(usual_key),
     }
 }
 
-fn read_keys(values: &Values<'_>) -> Result<Usable, String> {
+fn read_keys(values: SecretKeys<'_>) -> Result<Usable, String> {
     let region = values.text("AWS_REGION")?;
     let id = values.text("AWS_ACCESS_KEY_ID")?;
     let secret = values.text("AWS_SECRET_ACCESS_KEY")?;
@@ -146,10 +100,8 @@ fn read_keys(values: &Values<'_>) -> Result<Usable, String> {
         }
         (None, None, Some(profile)) => profile::chain(
             &profile,
-            values.file("AWS_CONFIG_FILE", "config")?.as_deref(),
-            values
-                .file("AWS_SHARED_CREDENTIALS_FILE", "credentials")?
-                .as_deref(),
+            file(values, "AWS_CONFIG_FILE", "config")?.as_deref(),
+            file(values, "AWS_SHARED_CREDENTIALS_FILE", "credentials")?.as_deref(),
         )?,
         (None, None, None) => {
             return Err(
@@ -166,7 +118,7 @@ const ANY_REGION: &str = "us-east-1";
 
 /// Credentials of one source, cached until shortly before they end.
 #[derive(Debug)]
-pub(crate) struct CredentialCache {
+pub struct CredentialCache {
     usable: Usable,
     transport: Transport,
     cached: Mutex<Option<AwsCredentials>>,
@@ -183,24 +135,19 @@ impl CredentialCache {
         }
     }
 
-    /// Credentials to sign with now. One caller renews, the others wait for it.
-    ///
-    /// # Errors
-    /// `NoCredentials` for an ambient chain that finds nothing; else the failure of `AssumeRole`.
-    pub(crate) async fn current(&self, region: &str) -> Result<AwsCredentials, CloudError> {
-        let mut cached = self.cached.lock().await;
-        if let Some(credentials) = cached.as_ref().filter(|held| self.lasts(held)) {
-            return Ok(credentials.clone());
-        }
-        let fresh = Box::pin(self.renew(region)).await?;
-        *cached = Some(fresh.clone());
-        Ok(fresh)
+    /// The account that the last role is in: the fifth part of its ARN.
+    pub(crate) fn account(&self) -> Option<&str> {
+        let Usable::Chain(chain, _) = &self.usable else {
+            return None;
+        };
+        let account = chain.roles.last()?.arn.split(':').nth(4)?;
+        (!account.is_empty()).then_some(account)
     }
 
     /// Who the credentials are: the one call that needs no right.
     ///
     /// # Errors
-    /// As [`Self::current`], or the failure of the call.
+    /// Why there are no credentials, or the failure of the call.
     pub(crate) async fn caller(&self) -> Result<String, CloudError> {
         let region = match &self.usable {
             Usable::Chain(_, Some(region)) => region,
@@ -216,11 +163,6 @@ impl CredentialCache {
             .await
             .map_err(|error| errors::read(&calls::CALLER_IDENTITY, error).error)?;
         Ok(answer.arn.unwrap_or_default())
-    }
-
-    /// A-8: the next use makes new ones.
-    pub(crate) async fn forget(&self) {
-        *self.cached.lock().await = None;
     }
 
     fn lasts(&self, credentials: &AwsCredentials) -> bool {
@@ -317,6 +259,27 @@ impl CredentialCache {
                 source: Some(Box::new(error)),
             }
         })
+    }
+}
+
+impl Login for CredentialCache {
+    type Pass = AwsCredentials;
+
+    /// # Errors
+    /// `NoCredentials` for an ambient chain that finds nothing; else the failure of `AssumeRole`.
+    async fn current(&self, region: &str) -> Result<AwsCredentials, CloudError> {
+        let mut cached = self.cached.lock().await;
+        if let Some(credentials) = cached.as_ref().filter(|held| self.lasts(held)) {
+            return Ok(credentials.clone());
+        }
+        let fresh = Box::pin(self.renew(region)).await?;
+        *cached = Some(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// A-8: the next use makes new ones.
+    async fn refused(&self, _: &AwsCredentials) {
+        *self.cached.lock().await = None;
     }
 }
 
@@ -430,39 +393,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_outside_the_secret_are_refused() {
-        for path in [
-            "/root/.aws/config",
-            "/var/run/captf/credentials/../config",
-            "/var/run/captf/credentials/",
-        ] {
-            let why = refusal(&[("AWS_PROFILE", "p"), ("AWS_CONFIG_FILE", path)]);
-            assert!(why.contains("AWS_CONFIG_FILE"), "{why}");
-        }
-        let why = refusal(&[
-            ("AWS_PROFILE", "p"),
-            ("AWS_CONFIG_FILE", "/var/run/captf/credentials/absent"),
-        ]);
-        assert!(why.contains("key absent"), "{why}");
-    }
-
-    #[test]
     fn the_process_own_identity_needs_the_operators_word() {
         assert_eq!(read(&CredentialSource::Ambient, true), Ok(Usable::Ambient));
         let failure = read(&CredentialSource::Ambient, false).expect_err("refused");
         assert_eq!(failure.class, FailureClass::NoCredentials);
-    }
-
-    #[test]
-    fn fingerprints_tell_contents_apart_and_hold_none() {
-        let one = fingerprint(&source(&[("A", "bc")]));
-        assert_eq!(one, fingerprint(&source(&[("A", "bc")])));
-        assert_ne!(one, fingerprint(&source(&[("Ab", "c")])));
-        assert_ne!(one, fingerprint(&source(&[])));
-        assert_ne!(
-            fingerprint(&source(&[])),
-            fingerprint(&CredentialSource::Ambient)
-        );
     }
 
     #[test]

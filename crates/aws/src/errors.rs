@@ -8,34 +8,12 @@ use std::{error::Error, time::Duration};
 
 use aws_smithy_runtime_api::client::{orchestrator::HttpResponse, result::SdkError};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
-use remuda_cloud::CloudError;
+use remuda_cloud::{CloudError, calls::Call, error::Fault};
 use remuda_plan::error::{CloudFailure, FailureClass};
 
-use crate::calls::Call;
+use crate::calls;
 
-/// A failed attempt of a call.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    /// The failure, as the caller will see it if nothing helps.
-    pub(crate) error: CloudError,
-    /// a fresh credential may help.
-    pub(crate) credential: bool,
-}
-
-impl Fault {
-    /// The class of the failure.
-    pub(crate) fn class(&self) -> FailureClass {
-        self.error.class()
-    }
-
-    /// The provider's own wish.
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
-        self.error
-            .failure
-            .retry_after_seconds
-            .map(|seconds| Duration::from_secs(u64::from(seconds)))
-    }
-}
+pub(crate) use remuda_cloud::error::failure;
 
 /// One row of the table.
 struct Row {
@@ -239,13 +217,13 @@ where
         ),
         _ => (String::new(), "the request could not be built".to_owned()),
     };
-    let (class, credential) = match &error {
+    let (class, stale_credential) = match &error {
         // A 200 that cannot be read, or a request that cannot be built, is a fault of ours.
         SdkError::ResponseError(_) if status.is_some_and(|status| status < 400) => {
             (FailureClass::Bug, false)
         }
         SdkError::ConstructionFailure(_) => (FailureClass::Bug, false),
-        _ => classify(call.service(), &code, &message, status),
+        _ => classify(calls::service(call), &code, &message, status),
     };
     Fault {
         error: CloudError {
@@ -258,7 +236,8 @@ where
             },
             source: Some(Box::new(error)),
         },
-        credential,
+        stale_credential,
+        bucket: None,
     }
 }
 
@@ -278,17 +257,6 @@ fn deterministic(message: &str) -> String {
         .min()
         .unwrap_or(message.len());
     message[..end].trim_end().to_owned()
-}
-
-/// A failure that no call was made for.
-pub(crate) fn failure(class: FailureClass, call: &str, message: impl Into<String>) -> CloudFailure {
-    CloudFailure {
-        class,
-        call: call.to_owned(),
-        code: String::new(),
-        message: message.into(),
-        retry_after_seconds: None,
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use remuda_cloud::{
     CloudError,
+    calls::Call,
     examined::{Answer, Fact, Need},
 };
 use remuda_plan::{
@@ -9,12 +10,7 @@ use remuda_plan::{
     pool::read::{Depth, Freshness, Read},
 };
 
-use crate::{
-    calls::{self, Call},
-    ec2::Parameters,
-    observe::Region,
-    wire,
-};
+use crate::{calls, ec2::Parameters, observe::Region, wire};
 
 /// EC2's answer to a dry run of a call that would be allowed.
 const WOULD_SUCCEED: &str = "DryRunOperation";
@@ -52,6 +48,18 @@ impl Region {
         wire::push(&mut parameters, "LaunchTemplateName", &name);
         let kind = &desired.template.instance_type;
         wire::push(&mut parameters, "LaunchTemplateData.InstanceType", kind);
+        // Tagged like the real one: a policy may allow to make only what is a pool's.
+        let tags = "TagSpecification.1";
+        wire::push(
+            &mut parameters,
+            format!("{tags}.ResourceType"),
+            "launch-template",
+        );
+        wire::tags(
+            &mut parameters,
+            &format!("{tags}.Tag"),
+            &desired.template_tags,
+        );
         let call = &calls::TRY_CREATE_TEMPLATE;
         let outcome = self.clients.ec2(call, &name, parameters).await;
         match outcome {

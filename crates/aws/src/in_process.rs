@@ -1,7 +1,6 @@
-//! An HTTP client that calls a service in this process: no socket, no TLS, and time may be
-//! virtual. A simulated AWS plugs in here.
+//! The SDK's HTTP client over a service in this process, for example a simulated AWS.
 
-use std::{convert::Infallible, fmt};
+use std::fmt;
 
 use aws_smithy_runtime_api::client::{
     http::{
@@ -12,15 +11,13 @@ use aws_smithy_runtime_api::client::{
     runtime_components::RuntimeComponents,
 };
 use aws_smithy_types::body::SdkBody;
-use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
+use remuda_cloud::in_process::{LocalService, Wire};
+use tower::BoxError;
 
 /// An HTTP client over a tower service, for example an `axum::Router`.
 #[derive(Clone)]
-pub struct InProcess {
-    service: BoxCloneSyncService<http::Request<Full<Bytes>>, http::Response<Bytes>, BoxError>,
-}
+pub struct InProcess(Wire);
 
 impl fmt::Debug for InProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,36 +27,15 @@ impl fmt::Debug for InProcess {
 
 impl InProcess {
     /// Sends every request to `service`.
-    pub fn new<S, B>(service: S) -> Self
-    where
-        S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send + 'static,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let whole_answers = service.map_err(|never| match never {}).and_then(
-            |response: http::Response<B>| async move {
-                let (parts, body) = response.into_parts();
-                let bytes = body.collect().await.map_err(Into::into)?.to_bytes();
-                Ok::<_, BoxError>(http::Response::from_parts(parts, bytes))
-            },
-        );
-        Self {
-            service: BoxCloneSyncService::new(whole_answers),
-        }
+    pub fn new(service: impl LocalService) -> Self {
+        Self(Wire::local(service))
     }
 
     async fn exchange(self, request: HttpRequest) -> Result<HttpResponse, BoxError> {
         let (parts, body) = request.try_into_http1x()?.into_parts();
         let body = Full::new(body.collect().await?.to_bytes());
-        let response = self
-            .service
-            .oneshot(http::Request::from_parts(parts, body))
-            .await?;
+        let request = http::Request::from_parts(parts, body);
+        let response = self.0.send(request).await?;
         Ok(HttpResponse::try_from(response.map(SdkBody::from))?)
     }
 }

@@ -7,8 +7,8 @@
 //! | --- | --- |
 //! | `backend` | credentials to sessions, handles to regions |
 //! | `credentials`, `profile` | identity Secrets to credentials |
-//! | `clients` | SDK clients of a region; the one place where a call leaves |
-//! | `calls` | every call as data |
+//! | `clients` | SDK clients of a region |
+//! | `calls`, `permissions` | every call as data, and what an identity needs for them |
 //! | `ec2`, `xml` | the EC2 Query protocol on the SDK's orchestrator |
 //! | `in_process` | an HTTP client over a service in this process |
 //! | `batch` | sweeps: many pools, few calls |
@@ -31,10 +31,12 @@ mod images;
 mod in_process;
 mod observe;
 mod operations;
+mod permissions;
 mod profile;
 mod wire;
 mod xml;
 
-pub use backend::{AwsBackend, Options};
-pub use batch::SweepTiming;
+pub use backend::{Aws, AwsBackend, Options};
 pub use in_process::InProcess;
+pub use permissions::{permissions, policy};
+pub use remuda_cloud::sweep::SweepTiming;

@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::UNIX_EPOCH};
 
-use remuda_cloud::CloudError;
+use aws_sdk_autoscaling::types::Activity as ScalingActivity;
+use aws_sdk_s3::types::ServerSideEncryption;
+use remuda_cloud::{CloudError, answer::Answer};
 use remuda_plan::{
     aws::{
         names,
@@ -40,7 +42,7 @@ const ACTIVITY_WINDOW_SECONDS: i64 = 3600;
 
 /// One credential in one region.
 #[derive(Debug)]
-pub(crate) struct Region {
+pub struct Region {
     pub(crate) clients: Arc<Clients>,
     pub(crate) sweep: Arc<Sweep>,
     pub(crate) images: Images,
@@ -117,7 +119,7 @@ impl Region {
         };
         let image = async {
             match &handle.image {
-                Some(query) => known(self.images.newest(query).await),
+                Some(query) => self.images.newest(query).await.into_read(),
                 None => Read::NotAsked,
             }
         };
@@ -144,9 +146,9 @@ impl Region {
         }
     }
 
-    /// Our lifecycle hook; asked for only where a pool has Machines.
+    /// Our lifecycle hook.
     async fn hook(&self, handle: &Handle) -> Read<Option<Hook>> {
-        if handle.explained.is_none() {
+        if !handle.hook {
             return Read::NotAsked;
         }
         let name = &handle.group_name;
@@ -161,10 +163,10 @@ impl Region {
                     .send()
             })
             .await;
-        absent_as(
-            None,
-            answer.map(|page| group::read_hook(page.lifecycle_hooks())),
-        )
+        answer
+            .map(|page| group::read_hook(page.lifecycle_hooks()))
+            .or_absent(None)
+            .into_read()
     }
 
     /// Why instances leave; asked for only while the group holds one that nobody explained yet.
@@ -182,28 +184,34 @@ impl Region {
         if !is_new {
             return Read::NotAsked;
         }
-        let answer = self
-            .clients
-            .call(&calls::DESCRIBE_ACTIVITIES, &group.name, || {
-                self.clients
-                    .autoscaling
-                    .describe_scaling_activities()
-                    .auto_scaling_group_name(&group.name)
-                    .max_records(DEPARTURES)
-                    .send()
-            })
-            .await;
-        absent_as(
-            BTreeMap::new(),
-            answer.map(|page| {
+        self.activities(&group.name, DEPARTURES)
+            .await
+            .map(|activities| {
                 // Newest first: the last word on an instance is the one that counts.
                 let mut told = BTreeMap::new();
-                for (id, departure) in page.activities().iter().filter_map(group::read_departure) {
+                for (id, departure) in activities.iter().filter_map(group::read_departure) {
                     told.entry(id).or_insert(departure);
                 }
                 told
-            }),
-        )
+            })
+            .or_absent(BTreeMap::new())
+            .into_read()
+    }
+
+    /// The newest activities of a group, newest first.
+    async fn activities(&self, name: &str, most: i32) -> Result<Vec<ScalingActivity>, CloudError> {
+        let page = self
+            .clients
+            .call(&calls::DESCRIBE_ACTIVITIES, name, || {
+                self.clients
+                    .autoscaling
+                    .describe_scaling_activities()
+                    .auto_scaling_group_name(name)
+                    .max_records(most)
+                    .send()
+            })
+            .await?;
+        Ok(page.activities.unwrap_or_default())
     }
 
     async fn policy(&self, name: &str) -> Read<Option<Policy>> {
@@ -218,10 +226,10 @@ impl Region {
                     .send()
             })
             .await;
-        absent_as(
-            None,
-            answer.map(|page| group::read_cpu_policy(page.scaling_policies())),
-        )
+        answer
+            .map(|page| group::read_cpu_policy(page.scaling_policies()))
+            .or_absent(None)
+            .into_read()
     }
 
     async fn refreshes(&self, name: &str) -> Read<Vec<Refresh>> {
@@ -236,15 +244,15 @@ impl Region {
                     .send()
             })
             .await;
-        absent_as(
-            Vec::new(),
-            answer.map(|page| {
+        answer
+            .map(|page| {
                 page.instance_refreshes()
                     .iter()
                     .filter_map(group::read_refresh)
                     .collect()
-            }),
-        )
+            })
+            .or_absent(Vec::new())
+            .into_read()
     }
 
     /// Asked for only when members are missing: a full group has nothing to explain.
@@ -261,26 +269,16 @@ impl Region {
             return Read::NotAsked;
         }
         let since = self.now_epoch_seconds() - ACTIVITY_WINDOW_SECONDS;
-        let answer = self
-            .clients
-            .call(&calls::DESCRIBE_ACTIVITIES, &group.name, || {
-                self.clients
-                    .autoscaling
-                    .describe_scaling_activities()
-                    .auto_scaling_group_name(&group.name)
-                    .max_records(ACTIVITIES)
-                    .send()
-            })
-            .await;
-        absent_as(
-            Vec::new(),
-            answer.map(|page| {
-                page.activities()
+        self.activities(&group.name, ACTIVITIES)
+            .await
+            .map(|activities| {
+                activities
                     .iter()
                     .filter_map(|activity| group::read_failed_activity(activity, since))
                     .collect()
-            }),
-        )
+            })
+            .or_absent(Vec::new())
+            .into_read()
     }
 
     fn now_epoch_seconds(&self) -> i64 {
@@ -294,7 +292,7 @@ impl Region {
     }
 
     async fn templates(&self, prefix: &str) -> Read<BTreeMap<String, Template>> {
-        known(self.read_templates(prefix).await)
+        self.read_templates(prefix).await.into_read()
     }
 
     async fn read_templates(&self, prefix: &str) -> Result<BTreeMap<String, Template>, CloudError> {
@@ -347,7 +345,12 @@ impl Region {
 
     async fn payload(&self, place: Option<&(String, String)>) -> Read<Option<PayloadHead>> {
         match place {
-            Some((bucket, key)) => absent_as(None, self.read_payload(bucket, key).await.map(Some)),
+            Some((bucket, key)) => self
+                .read_payload(bucket, key)
+                .await
+                .map(Some)
+                .or_absent(None)
+                .into_read(),
             None => Read::NotAsked,
         }
     }
@@ -381,26 +384,15 @@ impl Region {
                     .send()
             })
             .await?;
+        let is_digest = head.server_side_encryption == Some(ServerSideEncryption::Aes256);
         Ok(PayloadHead {
             content_length: head.content_length.unwrap_or_default(),
-            etag: head.e_tag,
+            etag: head.e_tag.filter(|etag| is_digest && !etag.contains('-')),
             tags: tagging
                 .tag_set
                 .into_iter()
                 .map(|tag| (tag.key, tag.value))
                 .collect(),
         })
-    }
-}
-
-fn known<T>(answer: Result<T, CloudError>) -> Read<T> {
-    answer.map_or_else(|error| Read::Unknown(error.failure), Read::Known)
-}
-
-/// A read whose object is not there is an answer, not a failure.
-fn absent_as<T>(absent: T, answer: Result<T, CloudError>) -> Read<T> {
-    match answer {
-        Err(error) if error.class() == FailureClass::NotFound => Read::Known(absent),
-        answer => known(answer),
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_autoscaling::types::RefreshStrategy;
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already};
 use remuda_plan::error::FailureClass;
 
-use crate::{apply::gone_already, calls, clients::Clients, wire::group};
+use crate::{calls, clients::Clients, wire::group};
 
 /// A cancelled refresh is looked at again after this long. Ours: AWS stops launching at once and
 /// needs a moment for the instance it is at.

@@ -1,50 +1,40 @@
-//! The backend: credentials to sessions, handles to subscriptions and regions.
+//! Azure as a cloud of the backend: options, credentials to tokens, handles to subscriptions and
+//! regions.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    fmt,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use async_trait::async_trait;
-use bytes::Bytes;
-use http_body_util::Full;
 use jiff::Timestamp;
 use remuda_cloud::{
-    Applied, CloudError, Credentials, PoolBackend, PoolSession, budget::Ceiling, examined::Fact,
+    Applied, Backend, CloudError,
+    accounts::{Cloud, Place},
+    backend::CredentialSource,
+    budget::Ceiling,
+    examined::Fact,
+    in_process::{LocalService, Wire},
+    limits::{IN_FLIGHT, LimitSettings, Limits},
     measured::CallMeter,
+    outlet::Login as _,
+    sweep::SweepTiming,
 };
 use remuda_plan::{
-    azure::observed,
+    azure::{action, desired, observed},
     driver::{Desired, Driver, Handle, Observed},
-    error::FailureClass,
     pool::{
         action::Action,
         read::{Depth, Freshness},
     },
 };
-use tokio::time::Instant;
-use tower::{BoxError, Service};
 
 use crate::{
-    batch::{Sweep, SweepTiming},
+    batch::Sweep,
     calls,
     clients::{Clients, ClientsConfig},
     credentials::{self, Ambient},
-    errors,
     images::Images,
-    in_process::InProcess,
-    locked,
     observe::Region,
     tokens::Tokens,
     transport::Transport,
 };
-
-/// An account that no pool asked for this long is dropped, credential and all: after a rotation
-/// nobody uses the old one. Ours: several times the longest default interval between two passes.
-const IDLE_ACCOUNT: Duration = Duration::from_mins(30);
 
 /// The wall clock, for client assertions.
 #[derive(Clone)]
@@ -123,12 +113,14 @@ impl Endpoints {
 #[derive(Debug, Clone)]
 pub struct Options {
     /// A service in this process as Azure; the network when `None`.
-    pub in_process: Option<InProcess>,
+    pub in_process: Option<Wire>,
     /// Where Azure answers.
     pub endpoints: Endpoints,
     /// The manager's own identity, where pools may use it.
     pub ambient: Option<Ambient>,
-    /// Client-side ceilings per credential, subscription and region; empty for none.
+    /// Calls in flight for one subscription.
+    pub in_flight: usize,
+    /// Client-side ceilings per subscription and region; empty for none.
     pub ceilings: Vec<(&'static str, Ceiling)>,
     /// Ages and spacing of sweeps.
     pub sweep: SweepTiming,
@@ -147,6 +139,7 @@ impl Default for Options {
             in_process: None,
             endpoints: Endpoints::default(),
             ambient: None,
+            in_flight: IN_FLIGHT,
             ceilings: calls::default_ceilings(),
             sweep: SweepTiming::default(),
             clock: Clock::new(Timestamp::now),
@@ -159,188 +152,135 @@ impl Default for Options {
 impl Options {
     /// Sends every request to a service in this process, for example an `axum::Router`.
     #[must_use]
-    pub fn in_process<S, B>(self, service: S) -> Self
-    where
-        S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send + 'static,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
+    pub fn in_process(self, service: impl LocalService) -> Self {
         Self {
-            in_process: Some(InProcess::new(service)),
+            in_process: Some(Wire::local(service)),
             ..self
         }
     }
 }
 
 /// The Azure backend.
-#[derive(Debug)]
-pub struct AzureBackend {
-    shared: Arc<Shared>,
-}
+pub type AzureBackend = Backend<Azure>;
 
+/// Azure, as far as it differs from another cloud.
 #[derive(Debug)]
-struct Shared {
+pub struct Azure {
     options: Options,
     transport: Transport,
-    accounts: Mutex<BTreeMap<String, Arc<Account>>>,
 }
 
-/// One credential, whoever uses it.
-#[derive(Debug)]
-struct Account {
-    tokens: Arc<Tokens>,
-    /// By subscription and region.
-    regions: Mutex<BTreeMap<(String, String), Arc<Region>>>,
-    used_at: Mutex<Instant>,
-}
+impl Cloud for Azure {
+    const DRIVER: Driver = Driver::Azure;
+    type Options = Options;
+    type Handle = observed::Handle;
+    type Action = action::Action;
+    type Desired = desired::Desired;
+    type Login = Tokens;
+    type Region = Region;
 
-/// Azure through one credential.
-#[derive(Debug)]
-struct Session {
-    account: Arc<Account>,
-    shared: Arc<Shared>,
-}
-
-impl AzureBackend {
-    /// A backend. Sends nothing yet.
-    pub fn new(options: Options) -> Self {
+    fn new(options: Options) -> Self {
         let transport = match &options.in_process {
-            Some(InProcess(transport)) => transport.clone(),
+            Some(wire) => wire.clone().into(),
             None => Transport::network(),
         };
-        Self {
-            shared: Arc::new(Shared {
-                options,
-                transport,
-                accounts: Mutex::default(),
-            }),
+        Self { options, transport }
+    }
+
+    fn limits(&self) -> LimitSettings {
+        LimitSettings {
+            in_flight: self.options.in_flight,
+            ceilings: self.options.ceilings.clone(),
+            own_buckets: calls::PER_PRINCIPAL,
+            seed: self.options.seed,
         }
     }
-}
 
-impl Shared {
-    fn account(&self, credentials: &Credentials) -> Result<Arc<Account>, CloudError> {
-        let fingerprint = credentials::fingerprint(&credentials.source);
-        let now = Instant::now();
-        let mut accounts = locked(&self.accounts);
-        accounts.retain(|_, account| now.duration_since(*locked(&account.used_at)) <= IDLE_ACCOUNT);
-        if let Some(account) = accounts.get(&fingerprint) {
-            *locked(&account.used_at) = now;
-            return Ok(Arc::clone(account));
-        }
+    fn log_in(&self, source: &CredentialSource) -> Result<Tokens, CloudError> {
         let options = &self.options;
-        let usable = credentials::read(&credentials.source, options.ambient.as_ref())?;
-        let tokens = Tokens::new(
+        let usable = credentials::read(source, options.ambient.as_ref())?;
+        Ok(Tokens::new(
             usable,
             self.transport.clone(),
             options.endpoints.clone(),
             options.clock.clone(),
             options.meter.clone(),
             options.seed,
-        );
-        let account = Arc::new(Account {
-            tokens: Arc::new(tokens),
-            regions: Mutex::default(),
-            used_at: Mutex::new(now),
-        });
-        accounts.insert(fingerprint, Arc::clone(&account));
-        Ok(account)
-    }
-}
-
-impl Session {
-    fn region(&self, handle: &observed::Handle) -> Arc<Region> {
-        let place = &handle.place;
-        let key = (place.subscription_id.to_lowercase(), place.region.clone());
-        let mut regions = locked(&self.account.regions);
-        let region = regions.entry(key).or_insert_with(|| {
-            let options = &self.shared.options;
-            let clients = Arc::new(Clients::new(ClientsConfig {
-                region: &place.region,
-                endpoint: &options.endpoints.arm,
-                tokens: Arc::clone(&self.account.tokens),
-                ceilings: &options.ceilings,
-                meter: options.meter.clone(),
-                seed: options.seed,
-            }));
-            Arc::new(Region {
-                sweep: Sweep::new(Arc::clone(&clients), options.sweep),
-                images: Images::new(Arc::clone(&clients)),
-                clients,
-            })
-        });
-        Arc::clone(region)
-    }
-}
-
-#[async_trait]
-impl PoolBackend for AzureBackend {
-    fn driver(&self) -> Driver {
-        Driver::Azure
+        ))
     }
 
-    async fn session(&self, credentials: &Credentials) -> Result<Arc<dyn PoolSession>, CloudError> {
-        Ok(Arc::new(Session {
-            account: self.shared.account(credentials)?,
-            shared: Arc::clone(&self.shared),
-        }))
-    }
-}
-
-#[async_trait]
-impl PoolSession for Session {
-    async fn observe(
-        &self,
-        handle: &Handle,
-        depth: Depth,
-        freshness: Freshness,
-    ) -> Result<Observed, CloudError> {
-        let handle = azure(handle)?;
-        let observed = self.region(handle).observe(handle, depth, freshness).await;
-        Ok(Observed::Azure(Box::new(observed)))
-    }
-
-    async fn apply(&self, handle: &Handle, action: &Action) -> Result<Applied, CloudError> {
-        let handle = azure(handle)?;
-        match action {
-            Action::Azure(action) => self.region(handle).apply(handle, action).await,
-            Action::Remember(_) => Err(not_ours("a record write is not a cloud call")),
-            Action::Aws(_) => Err(not_ours("the action is for another cloud")),
+    fn handle(handle: &Handle) -> Option<&observed::Handle> {
+        match handle {
+            Handle::Azure(handle) => Some(handle),
+            Handle::Aws(_) => None,
         }
     }
 
-    async fn who(&self) -> Result<String, CloudError> {
-        self.account.tokens.current().await?;
+    fn action(action: &Action) -> Option<&action::Action> {
+        match action {
+            Action::Azure(action) => Some(action),
+            _ => None,
+        }
+    }
+
+    fn desired(desired: &Desired) -> Option<&desired::Desired> {
+        match desired {
+            Desired::Azure(desired) => Some(desired),
+            Desired::Aws(_) => None,
+        }
+    }
+
+    async fn who(login: &Tokens) -> Result<String, CloudError> {
+        login.current("").await?;
         Ok("an application that Azure gives a token".to_owned())
     }
 
     async fn examine(
-        &self,
-        handle: &Handle,
-        desired: Option<&Desired>,
-    ) -> Result<Vec<Fact>, CloudError> {
-        let handle = azure(handle)?;
-        let desired = match desired {
-            None => None,
-            Some(Desired::Azure(desired)) => Some(desired.as_ref()),
-            Some(Desired::Aws(_)) => return Err(not_ours("what is desired is for another cloud")),
-        };
-        Ok(self.region(handle).examine(handle, desired).await)
+        region: &Region,
+        handle: &observed::Handle,
+        desired: Option<&desired::Desired>,
+    ) -> Vec<Fact> {
+        region.examine(handle, desired).await
     }
-}
 
-fn azure(handle: &Handle) -> Result<&observed::Handle, CloudError> {
-    match handle {
-        Handle::Azure(handle) => Ok(handle),
-        Handle::Aws(_) => Err(not_ours("the handle is for another cloud")),
+    /// The account is the subscription, whoever asks.
+    fn place(_: &Tokens, handle: &observed::Handle) -> Place {
+        Place {
+            account: Some(handle.place.subscription_id.to_lowercase()),
+            region: handle.place.region.clone(),
+        }
     }
-}
 
-fn not_ours(why: &str) -> CloudError {
-    errors::failure(FailureClass::Bug, "azure", why).into()
+    fn open(&self, login: &Arc<Tokens>, place: &Place, limits: Limits) -> Region {
+        let clients = Arc::new(Clients::new(ClientsConfig {
+            region: &place.region,
+            endpoint: &self.options.endpoints.arm,
+            tokens: Arc::clone(login),
+            limits,
+            meter: self.options.meter.clone(),
+            seed: self.options.seed,
+        }));
+        Region {
+            sweep: Sweep::new(Arc::clone(&clients), self.options.sweep),
+            images: Images::new(Arc::clone(&clients)),
+            clients,
+        }
+    }
+
+    async fn observe(
+        region: &Region,
+        handle: &observed::Handle,
+        depth: Depth,
+        freshness: Freshness,
+    ) -> Observed {
+        Observed::Azure(Box::new(region.observe(handle, depth, freshness).await))
+    }
+
+    async fn apply(
+        region: &Region,
+        handle: &observed::Handle,
+        action: &action::Action,
+    ) -> Result<Applied, CloudError> {
+        region.apply(handle, action).await
+    }
 }

@@ -14,13 +14,19 @@ use std::{
     time::Duration,
 };
 
-use remuda_cloud::CloudError;
+use remuda_cloud::{
+    CloudError,
+    answer::Answer as _,
+    locked,
+    shared::{Answer, Need, Shared},
+    sweep::{INTEREST, SweepTiming},
+};
 use remuda_plan::{
     azure::{
         observed::{self, Handle, ProvisioningState, ScaleSet, Setting},
         place::Place,
     },
-    error::{CloudFailure, FailureClass},
+    error::CloudFailure,
     pool::read::Freshness,
 };
 use tokio::time::Instant;
@@ -28,8 +34,6 @@ use tokio::time::Instant;
 use crate::{
     calls,
     clients::Clients,
-    locked,
-    shared::{Answer, Need, Shared},
     wire::{
         address,
         instance::{Instance, Nic},
@@ -37,39 +41,6 @@ use crate::{
         setting::{self, RawSetting},
     },
 };
-
-/// How old answers may be and how close reads may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SweepTiming {
-    /// An answer serves a steady pool this long.
-    pub steady: Duration,
-    /// An answer serves a converging pool this long.
-    pub converging: Duration,
-    /// Two reads of one group start at least this far apart.
-    pub cycle_spacing: Duration,
-    /// The same where somebody waits for his own write to be seen.
-    pub supplement_spacing: Duration,
-    /// A read waits this long for others to join.
-    pub gather: Duration,
-}
-
-impl Default for SweepTiming {
-    /// Design, section 5; the last two are ours: pools that wake together within a moment share a
-    /// read, and a pool that wrote sees its write within about a second.
-    fn default() -> Self {
-        Self {
-            steady: Duration::from_secs(30),
-            converging: Duration::from_secs(10),
-            cycle_spacing: Duration::from_secs(5),
-            supplement_spacing: Duration::from_secs(1),
-            gather: Duration::from_millis(20),
-        }
-    }
-}
-
-/// What nobody asked for within this time is forgotten. Ours: two and a half times the default
-/// refresh interval of a pool.
-const INTEREST: Duration = Duration::from_secs(150);
 
 /// Instance lists a second that steady pools may cause together. Ours: two thirds of the 360 a
 /// minute that Compute allows a subscription (Azure document 10.5), so that pools that converge
@@ -136,16 +107,17 @@ impl Sweep {
         let written = group.written(handle, |state| state.set_written_at);
         let need = self.need(freshness, written, group.sets.answered_at());
         let fetch = async {
-            let raw: Vec<RawSet> = none_without_group(
-                self.clients
-                    .list(&calls::LIST_SETS, address::sets(&handle.place))
-                    .await,
-            )?;
+            // A missing group is one without anything in it (Azure document 7.2, rule 2).
+            let raw: Vec<RawSet> = self
+                .clients
+                .list(&calls::LIST_SETS, address::sets(&handle.place))
+                .await
+                .or_absent(Vec::new())?;
             Ok(raw.into_iter().map(scale_set::read).collect())
         };
         let answer = group.sets.read(need, fetch).await;
         if answer.value.is_ok() {
-            self.clients.told(answer.asked_at.elapsed());
+            self.clients.outlet.told(answer.asked_at.elapsed());
         }
         answer.value
     }
@@ -160,11 +132,11 @@ impl Sweep {
         let written = group.written(handle, |state| state.setting_written_at);
         let need = self.need(freshness, written, group.settings.answered_at());
         let fetch = async {
-            let raw: Vec<RawSetting> = none_without_group(
-                self.clients
-                    .list(&calls::LIST_SETTINGS, address::settings(&handle.place))
-                    .await,
-            )?;
+            let raw: Vec<RawSetting> = self
+                .clients
+                .list(&calls::LIST_SETTINGS, address::settings(&handle.place))
+                .await
+                .or_absent(Vec::new())?;
             Ok(raw.into_iter().map(setting::read).collect())
         };
         group.settings.read(need, fetch).await.value
@@ -378,12 +350,4 @@ fn addresses(nics: &[Nic]) -> BTreeMap<&str, &str> {
         }
     }
     found
-}
-
-/// A missing group is one without anything in it (Azure document 7.2, rule 2).
-fn none_without_group<T>(listed: Result<Vec<T>, CloudError>) -> Result<Vec<T>, CloudError> {
-    match listed {
-        Err(error) if error.class() == FailureClass::NotFound => Ok(Vec::new()),
-        listed => listed,
-    }
 }

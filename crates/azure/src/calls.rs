@@ -1,7 +1,7 @@
 //! Every ARM call that is made, as data: its name, whether it changes something, which ceilings it
-//! counts against and which API version it speaks. A call that is not listed here can't be made.
+//! counts against, which permissions it needs and which API version it speaks. A call that is not listed here can't be made.
 
-use remuda_cloud::{budget::Ceiling, retry::Repeat};
+use remuda_cloud::{budget::Ceiling, calls, calls::Call};
 
 /// API versions (Azure document 0.2).
 pub(crate) mod version {
@@ -51,7 +51,7 @@ pub mod bucket {
     pub const INSIGHTS_WRITES: &str = "insights writes";
 }
 
-/// The client-side ceilings of the Azure document, 10.5, per principal, subscription and region:
+/// The client-side ceilings of the Azure document, 10.5, per subscription and region:
 /// the subscription's share of each policy. What a single set allows (4 patches a minute) is left
 /// to its answers: nothing Remuda does comes near it.
 pub fn default_ceilings() -> Vec<(&'static str, Ceiling)> {
@@ -75,89 +75,133 @@ pub fn default_ceilings() -> Vec<(&'static str, Ceiling)> {
     ]
 }
 
-/// One ARM call.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Call {
-    /// Method and resource type, as people know them: `PATCH virtualMachineScaleSets`.
-    pub(crate) name: &'static str,
-    /// ARM's own ceiling.
-    pub(crate) arm: &'static str,
-    /// Ceiling of the policy.
-    pub(crate) policy: &'static str,
-    /// It changes something.
-    pub(crate) mutating: bool,
-    /// What a lost answer allows.
-    pub(crate) repeat: Repeat,
-}
+/// What ARM counts for each principal by itself (Azure document 10.5); the resource providers count
+/// for the subscription, whoever asks.
+pub(crate) const PER_PRINCIPAL: &[&str] =
+    &[bucket::ARM_READS, bucket::ARM_WRITES, bucket::ARM_DELETES];
 
-impl Call {
-    /// The HTTP method.
-    pub(crate) fn method(&self) -> http::Method {
-        match self.name.split_once(' ') {
-            Some(("PUT", _)) => http::Method::PUT,
-            Some(("PATCH", _)) => http::Method::PATCH,
-            Some(("DELETE", _)) => http::Method::DELETE,
-            Some(("POST", _)) => http::Method::POST,
-            _ => http::Method::GET,
-        }
+/// The HTTP method of a call.
+pub(crate) fn method(call: &Call) -> http::Method {
+    match call.name.split_once(' ') {
+        Some(("PUT", _)) => http::Method::PUT,
+        Some(("PATCH", _)) => http::Method::PATCH,
+        Some(("DELETE", _)) => http::Method::DELETE,
+        Some(("POST", _)) => http::Method::POST,
+        _ => http::Method::GET,
     }
-}
-
-const fn read(name: &'static str, policy: &'static str) -> Call {
-    Call {
-        name,
-        arm: bucket::ARM_READS,
-        policy,
-        mutating: false,
-        repeat: Repeat::Harmless,
-    }
-}
-
-const fn write(name: &'static str, policy: &'static str) -> Call {
-    Call {
-        name,
-        arm: bucket::ARM_WRITES,
-        policy,
-        mutating: true,
-        repeat: Repeat::Harmless,
-    }
-}
-
-const fn delete(name: &'static str, policy: &'static str) -> Call {
-    Call {
-        name,
-        arm: bucket::ARM_DELETES,
-        policy,
-        mutating: true,
-        repeat: Repeat::Harmless,
-    }
-}
-
-macro_rules! calls {
-    ($($name:ident = $call:expr;)*) => { $(pub(crate) static $name: Call = $call;)* };
 }
 
 calls! {
-    LIST_SETS = read("LIST virtualMachineScaleSets", bucket::LISTS);
-    GET_SET = read("GET virtualMachineScaleSets", bucket::SET_GET);
-    LIST_INSTANCES = read("LIST virtualMachines", bucket::LISTS);
-    GET_IMAGE = read("GET images", bucket::SET_GET);
-    LIST_NICS = read("LIST networkInterfaces", bucket::NETWORK_READS);
-    LIST_SETTINGS = read("LIST autoscalesettings", bucket::INSIGHTS_READS);
-    GET_OPERATION = read("GET operations", bucket::OPERATION_GET);
-    LIST_PERMISSIONS = read("LIST permissions", bucket::AUTHORIZATION_READS);
-    LIST_USAGES = read("LIST usages", bucket::LISTS);
-    LIST_SUBNET_USAGES = read("LIST virtualNetworks/usages", bucket::NETWORK_READS);
-
-    CREATE_SET = Call {
-        repeat: Repeat::LookFirst,
-        ..write("PUT virtualMachineScaleSets", bucket::SET_PUT)
+    LIST_SETS = Call::read("LIST virtualMachineScaleSets", &[bucket::ARM_READS, bucket::LISTS]) => {
+        "Microsoft.Compute/virtualMachineScaleSets/read": "find the scale sets of each pool",
     };
-    PATCH_SET = write("PATCH virtualMachineScaleSets", bucket::SET_PATCH);
-    DELETE_INSTANCES = write("POST virtualMachineScaleSets/delete", bucket::INSTANCE_WRITES);
-    DELETE_SET = delete("DELETE virtualMachineScaleSets", bucket::SET_DELETE);
-    PUT_SETTING = write("PUT autoscalesettings", bucket::INSIGHTS_WRITES);
-    DELETE_SETTING = delete("DELETE autoscalesettings", bucket::INSIGHTS_WRITES);
+    GET_SET = Call::read("GET virtualMachineScaleSets", &[bucket::ARM_READS, bucket::SET_GET]) => {
+        "Microsoft.Compute/virtualMachineScaleSets/read": "find the scale sets of each pool",
+    };
+    LIST_INSTANCES = Call::read("LIST virtualMachines", &[bucket::ARM_READS, bucket::LISTS]) => {
+        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read":
+            "know the members of a pool",
+        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/instanceView/read":
+            "know the state of each member",
+    };
+    GET_IMAGE = Call::read("GET images", &[bucket::ARM_READS, bucket::SET_GET]) => {
+        "Microsoft.Compute/images/read": "see whether a pool's image exists",
+        "Microsoft.Compute/galleries/images/read": "see whether a pool's image exists in a gallery",
+        "Microsoft.Compute/galleries/images/versions/read":
+            "see whether a pool's image exists in a gallery",
+        "Microsoft.Compute/locations/communityGalleries/images/read":
+            "see whether a pool's image exists in a community gallery",
+        "Microsoft.Compute/locations/communityGalleries/images/versions/read":
+            "see whether a pool's image exists in a community gallery",
+        "Microsoft.Compute/locations/sharedGalleries/images/read":
+            "see whether a pool's image exists in a gallery shared with the tenant",
+        "Microsoft.Compute/locations/sharedGalleries/images/versions/read":
+            "see whether a pool's image exists in a gallery shared with the tenant",
+    };
+    LIST_NICS = Call::read("LIST networkInterfaces", &[bucket::ARM_READS, bucket::NETWORK_READS]) => {
+        "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read":
+            "know the addresses of a pool's members",
+    };
+    LIST_SETTINGS = Call::read("LIST autoscalesettings", &[bucket::ARM_READS, bucket::INSIGHTS_READS]) => {
+        "Microsoft.Insights/AutoscaleSettings/Read": "compare a pool's autoscale settings with what was asked for",
+    };
+    GET_OPERATION = Call::read("GET operations", &[bucket::ARM_READS, bucket::OPERATION_GET]) => {
+        "Microsoft.Compute/locations/operations/read": "follow what takes Azure a while",
+    };
+
+    LIST_PERMISSIONS = Call::read(
+        "LIST permissions",
+        &[bucket::ARM_READS, bucket::AUTHORIZATION_READS],
+    ) => {
+        "Microsoft.Authorization/permissions/read": "tell what an identity may do",
+    };
+    LIST_USAGES = Call::read("LIST usages", &[bucket::ARM_READS, bucket::LISTS]) => {
+        "Microsoft.Compute/locations/usages/read": "tell how much of the region's quotas is left",
+    };
+    LIST_SUBNET_USAGES = Call::read(
+        "LIST virtualNetworks/usages",
+        &[bucket::ARM_READS, bucket::NETWORK_READS],
+    ) => {
+        "Microsoft.Network/virtualNetworks/usages/read":
+            "tell how many addresses a pool's subnet has left",
+    };
+
+    CREATE_SET = Call::write(
+        "PUT virtualMachineScaleSets",
+        &[bucket::ARM_WRITES, bucket::SET_PUT],
+    )
+    .once() => {
+        "Microsoft.Compute/virtualMachineScaleSets/write": "make and change a pool's scale sets",
+        "Microsoft.Network/virtualNetworks/subnets/join/action":
+            "place members in the cluster's worker subnet",
+        "Microsoft.Network/networkSecurityGroups/join/action":
+            "put members' interfaces into the pool's network security group",
+        "Microsoft.Network/applicationSecurityGroups/joinIpConfiguration/action":
+            "put members' addresses into the pool's application security groups",
+        "Microsoft.ManagedIdentity/userAssignedIdentities/assign/action":
+            "give members the cluster's node identity",
+        "Microsoft.Compute/images/read": "see whether a pool's image exists",
+        "Microsoft.Compute/galleries/images/versions/read":
+            "see whether a pool's image exists in a gallery",
+    };
+    PATCH_SET = Call::write(
+        "PATCH virtualMachineScaleSets",
+        &[bucket::ARM_WRITES, bucket::SET_PATCH],
+    ) => {
+        "Microsoft.Compute/virtualMachineScaleSets/write": "make and change a pool's scale sets",
+        "Microsoft.Network/virtualNetworks/subnets/join/action":
+            "place members in the cluster's worker subnet",
+        "Microsoft.Network/networkSecurityGroups/join/action":
+            "put members' interfaces into the pool's network security group",
+        "Microsoft.Network/applicationSecurityGroups/joinIpConfiguration/action":
+            "put members' addresses into the pool's application security groups",
+        "Microsoft.ManagedIdentity/userAssignedIdentities/assign/action":
+            "give members the cluster's node identity",
+    };
+    DELETE_INSTANCES = Call::write(
+        "POST virtualMachineScaleSets/delete",
+        &[bucket::ARM_WRITES, bucket::INSTANCE_WRITES],
+    ) => {
+        "Microsoft.Compute/virtualMachineScaleSets/delete/action": "end the instance of a deleted Machine",
+    };
+    DELETE_SET = Call::write(
+        "DELETE virtualMachineScaleSets",
+        &[bucket::ARM_DELETES, bucket::SET_DELETE],
+    ) => {
+        "Microsoft.Compute/virtualMachineScaleSets/delete": "remove the scale sets of a deleted pool and of finished rolls",
+    };
+    PUT_SETTING = Call::write(
+        "PUT autoscalesettings",
+        &[bucket::ARM_WRITES, bucket::INSIGHTS_WRITES],
+    ) => {
+        "Microsoft.Insights/AutoscaleSettings/Write": "keep a pool's bounds and scale it by CPU",
+    };
+    DELETE_SETTING = Call::write(
+        "DELETE autoscalesettings",
+        &[bucket::ARM_DELETES, bucket::INSIGHTS_WRITES],
+    ) => {
+        "Microsoft.Insights/AutoscaleSettings/Delete": "remove the autoscale setting of a deleted scale set",
+    };
 }
 
 /// The name under which requests for tokens appear in failures and measurements.

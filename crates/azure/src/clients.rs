@@ -1,35 +1,24 @@
-//! ARM for one credential, subscription and region, and the one place where a call leaves.
-//!
-//! Waiting for a turn, trying again and renewing a token happen in [`Clients::send`], because they
-//! are decisions about an account, not about a request: a throttled pool must hold back its
-//! neighbours too, and every attempt must be counted.
+//! ARM for one credential, subscription and region. Waiting for a turn, trying again and renewing a
+//! token are the outlet's.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, Uri, header};
 use http_body_util::Full;
 use remuda_cloud::{
     CloudError,
-    budget::{self, Budget, Ceiling, TooLong},
-    measured::{CallMeter, CallRecord, SweepAnswer},
-    retry::{self, Repeat},
+    calls::Call,
+    error::Fault,
+    limits::Limits,
+    locked,
+    measured::CallMeter,
+    outlet::{Outlet, OutletConfig},
 };
 use remuda_plan::{error::FailureClass, pool::secret::Secret};
 use serde::{Deserialize, de::DeserializeOwned};
-use tokio::time::Instant;
-use tracing::Instrument as _;
 
-use crate::{
-    calls::Call,
-    errors::{self, Fault},
-    headroom::Headroom,
-    locked,
-    tokens::Tokens,
-};
+use crate::{calls, errors, headroom::Headroom, tokens::Tokens};
 
 /// Tries of one call (Azure document 10.3).
 const TRIES: u32 = 16;
@@ -42,12 +31,10 @@ const USER_AGENT: &str = concat!("remuda/", env!("CARGO_PKG_VERSION"));
 /// The clients of one credential in one region of a subscription.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    pub(crate) region: String,
     endpoint: String,
     tokens: Arc<Tokens>,
-    budget: Budget,
+    pub(crate) outlet: Outlet,
     pub(crate) headroom: Headroom,
-    meter: Option<Arc<dyn CallMeter>>,
     random: Mutex<fastrand::Rng>,
 }
 
@@ -57,7 +44,7 @@ pub(crate) struct ClientsConfig<'a> {
     /// `https://management.azure.com`.
     pub(crate) endpoint: &'a str,
     pub(crate) tokens: Arc<Tokens>,
-    pub(crate) ceilings: &'a [(&'static str, Ceiling)],
+    pub(crate) limits: Limits,
     pub(crate) meter: Option<Arc<dyn CallMeter>>,
     pub(crate) seed: u64,
 }
@@ -105,21 +92,25 @@ struct Page<T> {
 impl Clients {
     pub(crate) fn new(config: ClientsConfig<'_>) -> Self {
         Self {
-            region: config.region.to_owned(),
             endpoint: config.endpoint.trim_end_matches('/').to_owned(),
             tokens: config.tokens,
-            budget: Budget::new(config.ceilings, config.seed),
+            outlet: Outlet::new(OutletConfig {
+                cloud: "azure",
+                region: config.region.to_owned(),
+                tries: TRIES,
+                limits: config.limits,
+                meter: config.meter,
+                seed: config.seed,
+            }),
             headroom: Headroom::default(),
-            meter: config.meter,
             random: Mutex::new(fastrand::Rng::with_seed(config.seed)),
         }
     }
 
-    /// Sends a call: waits for its turn, renews a refused token once, tries again what was
-    /// throttled or never arrived, for as long as a pass may wait.
+    /// Sends a call.
     ///
     /// # Errors
-    /// The last failure, or `Throttled` when the turn is too far away to wait for.
+    /// The last failure, or `Throttled` when its turn is too far away to wait for.
     ///
     /// # Cancellation
     /// A call that was sent may have arrived; the next pass looks.
@@ -129,39 +120,11 @@ impl Clients {
         outgoing: &Outgoing,
     ) -> Result<Response<Bytes>, CloudError> {
         let url = self.absolute(call, &outgoing.to)?;
-        let patience_ends = Instant::now() + budget::PATIENCE;
-        let mut tries = 1;
-        let mut renewed = false;
-        loop {
-            self.take_turn(call).await?;
-            let token = self.tokens.current().await?;
-            let span = tracing::debug_span!(
-                "cloud call",
-                otel.name = call.name,
-                otel.kind = "client",
-                cloud = "azure",
-                region = self.region,
-                subject = url.path(),
-            );
-            let tried = self.try_once(call, &url, outgoing, &token).instrument(span);
-            let fault = match tried.await {
-                Ok(answer) => return Ok(answer),
-                Err(fault) => fault,
-            };
-            if fault.stale_token && !renewed {
-                renewed = true;
-                self.tokens.refused(&token).await;
-                continue;
-            }
-            let Some(wait) = self.wait_before_repeating(call, tries, &fault) else {
-                return Err(fault.error);
-            };
-            if tries == TRIES || Instant::now() + wait > patience_ends {
-                return Err(put_off(fault, wait));
-            }
-            tokio::time::sleep(wait).await;
-            tries += 1;
-        }
+        let url = &url;
+        let attempt =
+            |token: Secret<String>| async move { self.try_once(call, url, outgoing, &token).await };
+        let login = &*self.tokens;
+        self.outlet.call(login, call, url.path(), attempt).await
     }
 
     /// Reads one object.
@@ -230,26 +193,24 @@ impl Clients {
         outgoing: &Outgoing,
         token: &Secret<String>,
     ) -> Result<Response<Bytes>, Fault> {
-        let started = Instant::now();
-        let result = match self.request(call, url, outgoing, token) {
-            Ok(request) => match self.tokens.transport.send(request).await {
-                Ok(answer) => {
-                    self.headroom.note(answer.headers());
-                    if answer.status().is_success() {
-                        Ok(answer)
-                    } else {
-                        Err(errors::read(call.name, &answer))
-                    }
-                }
-                Err(why) => Err(errors::no_answer(call.name, why)),
-            },
-            Err(why) => Err(Fault {
-                error: errors::failure(FailureClass::Bug, call.name, why.to_string()).into(),
-                stale_token: false,
-            }),
-        };
-        self.measure(call, started, result.as_ref().err());
-        result
+        let request = self.request(call, url, outgoing, token).map_err(|why| {
+            Fault::new(errors::failure(
+                FailureClass::Bug,
+                call.name,
+                why.to_string(),
+            ))
+        })?;
+        let answer = self.tokens.transport.send(request).await;
+        let answer = answer.map_err(|why| errors::no_answer(call.name, why))?;
+        self.headroom.note(answer.headers());
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let mut fault = errors::read(call.name, &answer);
+        if errors::is_arms_own(&fault) {
+            fault.bucket = call.buckets.first().copied();
+        }
+        Err(fault)
     }
 
     fn request(
@@ -263,7 +224,7 @@ impl Clients {
         bearer.set_sensitive(true);
         let id = random_id(&mut locked(&self.random));
         let mut request = Request::builder()
-            .method(call.method())
+            .method(calls::method(call))
             .uri(url.clone())
             .header(header::AUTHORIZATION, bearer)
             .header(header::ACCEPT, "application/json")
@@ -283,75 +244,6 @@ impl Clients {
             None => Bytes::new(),
         };
         request.body(Full::new(body))
-    }
-
-    /// A sweep told a pool of its group.
-    pub(crate) fn told(&self, age: Duration) {
-        if let Some(meter) = &self.meter {
-            let region = &self.region;
-            meter.answered(&SweepAnswer { region, age });
-        }
-    }
-
-    async fn take_turn(&self, call: &Call) -> Result<(), CloudError> {
-        for bucket in [call.arm, call.policy] {
-            self.budget
-                .admit(bucket)
-                .await
-                .map_err(|TooLong { wait }| {
-                    if let Some(meter) = &self.meter {
-                        meter.held_back(&self.region);
-                    }
-                    let why = format!("the call budget of {} is used up", self.region);
-                    let mut failure = errors::failure(FailureClass::Throttled, call.name, why);
-                    failure.retry_after_seconds = Some(whole_seconds(wait));
-                    failure
-                })?;
-        }
-        Ok(())
-    }
-
-    /// How long to wait before another try; `None` when there must be none.
-    fn wait_before_repeating(&self, call: &Call, tries: u32, fault: &Fault) -> Option<Duration> {
-        match fault.class() {
-            // Only the limit that was exceeded pauses, and for everyone.
-            FailureClass::Throttled => {
-                let bucket = if fault.is_arms_own() {
-                    call.arm
-                } else {
-                    call.policy
-                };
-                Some(self.budget.throttled(bucket, fault.retry_after()))
-            }
-            FailureClass::Transient if call.repeat == Repeat::Harmless => {
-                let wait = retry::TRANSIENT.wait(tries - 1, &mut locked(&self.random));
-                Some(wait.max(fault.retry_after().unwrap_or_default()))
-            }
-            _ => None,
-        }
-    }
-
-    fn measure(&self, call: &'static Call, started: Instant, fault: Option<&Fault>) {
-        let latency = Instant::now().saturating_duration_since(started);
-        tracing::debug!(
-            call = call.name,
-            region = self.region,
-            latency_ms = u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
-            failed = fault.map(|fault| fault.error.to_string()),
-            answer = fault
-                .and_then(|fault| fault.error.source.as_ref())
-                .map(tracing::field::display),
-            "azure call"
-        );
-        if let Some(meter) = &self.meter {
-            meter.record(&CallRecord {
-                call: call.name,
-                region: self.region.clone(),
-                mutating: call.mutating,
-                latency,
-                failed: fault.map(Fault::class),
-            });
-        }
     }
 }
 
@@ -373,20 +265,6 @@ pub(crate) fn json<T: DeserializeOwned>(call: &Call, body: &[u8]) -> Result<T, C
 /// A header of an answer.
 pub(crate) fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(ToOwned::to_owned)
-}
-
-/// A fault whose next try is too far away to wait for: the next pass makes it.
-fn put_off(fault: Fault, wait: Duration) -> CloudError {
-    let mut error = fault.error;
-    let wait = whole_seconds(wait);
-    error.failure.retry_after_seconds = error.failure.retry_after_seconds.max(Some(wait));
-    error
-}
-
-/// Whole seconds, rounded up and bounded.
-fn whole_seconds(wait: Duration) -> u32 {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
 /// A UUID from the seeded generator.

@@ -1,20 +1,16 @@
 //! Identities to what a token is asked for with: what an identity Secret means, and the manager's
 //! own identity where an identity asks for it by name (Azure document 12.1). Nothing is sent here.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use remuda_cloud::backend::CredentialSource;
-use remuda_plan::{
-    error::{CloudFailure, FailureClass},
-    pool::secret::Secret,
+use remuda_cloud::{
+    backend::CredentialSource,
+    identity::{self, Keys},
 };
-use sha2::{Digest, Sha256};
+use remuda_plan::{error::CloudFailure, pool::secret::Secret};
 
-use crate::{certificate::Certificate, errors};
-
-/// Where captf mounts the keys of an identity Secret: a path below it names a key.
-const MOUNT: &str = "/var/run/captf/credentials/";
+use crate::certificate::Certificate;
 
 /// The manager's own identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,27 +76,6 @@ pub(crate) enum Usable {
     ManagedIdentity(String),
 }
 
-/// Equal sources have equal fingerprints: pools with the same credential share one sweep, whatever
-/// namespace they are in. A digest, so that no map key holds a secret.
-pub(crate) fn fingerprint(source: &CredentialSource) -> String {
-    let mut digest = Sha256::new();
-    if let CredentialSource::Keys(keys) = source {
-        for (key, value) in keys {
-            for part in [key.as_bytes(), value.reveal().as_slice()] {
-                digest.update(part.len().to_be_bytes());
-                digest.update(part);
-            }
-        }
-        digest.update(b"keys");
-    }
-    digest
-        .finalize()
-        .iter()
-        .fold(String::with_capacity(64), |text, byte| {
-            format!("{text}{byte:02x}")
-        })
-}
-
 /// Reads a source.
 ///
 /// # Errors
@@ -109,17 +84,12 @@ pub(crate) fn read(
     source: &CredentialSource,
     ambient: Option<&Ambient>,
 ) -> Result<Usable, CloudFailure> {
-    let refuse =
-        |message: String| errors::failure(FailureClass::NoCredentials, "credentials", message);
     match (source, ambient) {
-        (CredentialSource::Keys(keys), _) => read_keys(&Values(keys)).map_err(refuse),
-        (CredentialSource::Ambient, Some(ambient)) => read_ambient(ambient).map_err(refuse),
-        (CredentialSource::Ambient, None) => Err(refuse(
-            "the manager's own Azure identity may not be used: name an identity with a Secret, or \
-             allow ambient credentials on the manager"
-                .to_owned(),
-        )),
+        (CredentialSource::Keys(keys), _) => read_keys(Keys(keys)),
+        (CredentialSource::Ambient, Some(ambient)) => read_ambient(ambient),
+        (CredentialSource::Ambient, None) => return Err(identity::ambient_refused("Azure")),
     }
+    .map_err(identity::unusable)
 }
 
 fn read_ambient(ambient: &Ambient) -> Result<Usable, String> {
@@ -139,53 +109,22 @@ fn read_ambient(ambient: &Ambient) -> Result<Usable, String> {
     }
 }
 
-struct Values<'a>(&'a BTreeMap<String, Secret<Vec<u8>>>);
-
-impl Values<'_> {
-    /// Text of a key; `None` when it is absent or empty.
-    fn text(&self, key: &str) -> Result<Option<String>, String> {
-        let Some(value) = self.0.get(key) else {
-            return Ok(None);
-        };
-        let text = std::str::from_utf8(value.reveal())
-            .map_err(|_| format!("key {key} of the Secret is not text"))?
-            .trim();
-        Ok((!text.is_empty()).then(|| text.to_owned()))
+/// A certificate in PKCS#12: as base64, or a path below the mount that names a key holding it.
+fn certificate(values: Keys<'_>) -> Result<Option<Vec<u8>>, String> {
+    if let Some(base64) = values.text("ARM_CLIENT_CERTIFICATE")? {
+        let packed: String = base64.split_whitespace().collect();
+        return STANDARD
+            .decode(packed)
+            .map(Some)
+            .map_err(|_| "ARM_CLIENT_CERTIFICATE is not base64".to_owned());
     }
-
-    /// A certificate in PKCS#12: as base64, or a path below the mount that names a key holding it.
-    fn certificate(&self) -> Result<Option<Vec<u8>>, String> {
-        if let Some(base64) = self.text("ARM_CLIENT_CERTIFICATE")? {
-            let packed: String = base64.split_whitespace().collect();
-            return STANDARD
-                .decode(packed)
-                .map(Some)
-                .map_err(|_| "ARM_CLIENT_CERTIFICATE is not base64".to_owned());
-        }
-        let Some(path) = self.text("ARM_CLIENT_CERTIFICATE_PATH")? else {
-            return Ok(None);
-        };
-        let key = path
-            .strip_prefix(MOUNT)
-            .filter(|key| !key.is_empty() && !key.contains('/') && *key != "..")
-            .ok_or_else(|| {
-                format!(
-                    "ARM_CLIENT_CERTIFICATE_PATH must be {MOUNT}<key>, which means the key of that \
-                     name in the Secret"
-                )
-            })?;
-        match self.0.get(key) {
-            Some(value) => Ok(Some(value.reveal().clone())),
-            None => Err(format!(
-                "ARM_CLIENT_CERTIFICATE_PATH names key {key}, which the Secret does not have"
-            )),
-        }
-    }
+    let file = values.file("ARM_CLIENT_CERTIFICATE_PATH")?;
+    Ok(file.map(|(_, value)| value.reveal().clone()))
 }
 
 /// The certificate wins over the secret, as it does in azurerm.
-fn read_keys(values: &Values<'_>) -> Result<Usable, String> {
-    let certificate = values.certificate()?;
+fn read_keys(values: Keys<'_>) -> Result<Usable, String> {
+    let certificate = certificate(values)?;
     let secret = values.text("ARM_CLIENT_SECRET")?;
     if certificate.is_none() && secret.is_none() {
         return Err(
@@ -236,6 +175,8 @@ fn principal(tenant_id: &str, client_id: &str) -> Result<Principal, String> {
 
 #[cfg(test)]
 mod tests {
+    use remuda_plan::error::FailureClass;
+
     use super::*;
 
     const TENANT: (&str, &str) = ("ARM_TENANT_ID", "72f988bf-86f1-41af-91ab-2d7cd011db47");
@@ -355,17 +296,5 @@ mod tests {
             read(&CredentialSource::Ambient, Some(&own)),
             Ok(Usable::ManagedIdentity(id)) if id == "own"
         ));
-    }
-
-    #[test]
-    fn fingerprints_tell_contents_apart() {
-        let one = fingerprint(&source(&[("A", "bc")]));
-        assert_eq!(one.len(), 64);
-        assert_eq!(one, fingerprint(&source(&[("A", "bc")])));
-        assert_ne!(one, fingerprint(&source(&[("Ab", "c")])));
-        assert_ne!(
-            fingerprint(&source(&[])),
-            fingerprint(&CredentialSource::Ambient)
-        );
     }
 }

@@ -4,44 +4,20 @@
 //! fresh token might help. Rows are tried in order and the first match wins; where no row matches,
 //! the HTTP status decides.
 
-use std::time::Duration;
-
 use http::{HeaderMap, StatusCode};
-use remuda_cloud::CloudError;
+use remuda_cloud::{CloudError, error::Fault};
 use remuda_plan::error::{CloudFailure, FailureClass};
+
+pub(crate) use remuda_cloud::error::failure;
 
 use crate::{
     error_body::{self, Worded},
     transport::NoAnswer,
 };
 
-/// A failed attempt of a call.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    /// The failure, as the caller will see it if nothing helps.
-    pub(crate) error: CloudError,
-    /// A fresh token may help.
-    pub(crate) stale_token: bool,
-}
-
-impl Fault {
-    /// The class of the failure.
-    pub(crate) fn class(&self) -> FailureClass {
-        self.error.class()
-    }
-
-    /// ARM itself throttled, not a resource provider's policy.
-    pub(crate) fn is_arms_own(&self) -> bool {
-        self.error.failure.code == "SubscriptionRequestsThrottled"
-    }
-
-    /// The provider's own wish.
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
-        self.error
-            .failure
-            .retry_after_seconds
-            .map(|seconds| Duration::from_secs(u64::from(seconds)))
-    }
+/// ARM itself throttled, not a resource provider's policy.
+pub(crate) fn is_arms_own(fault: &Fault) -> bool {
+    fault.error.failure.code == "SubscriptionRequestsThrottled"
 }
 
 /// What an answer said, for the log only.
@@ -217,8 +193,8 @@ pub(crate) fn read(call: &str, answer: &http::Response<bytes::Bytes>) -> Fault {
         correlation_id: header(answer.headers(), "x-ms-correlation-request-id"),
     }));
     Fault {
-        error,
-        stale_token: status == StatusCode::UNAUTHORIZED,
+        stale_credential: status == StatusCode::UNAUTHORIZED,
+        ..Fault::new(error)
     }
 }
 
@@ -240,26 +216,11 @@ pub(crate) fn operation(call: &str, error: Option<&serde_json::Value>) -> CloudF
 
 /// No answer came.
 pub(crate) fn no_answer(call: &str, why: NoAnswer) -> Fault {
-    let mut failure = failure(FailureClass::Transient, call, why.to_string());
-    failure.code = String::new();
-    Fault {
-        error: CloudError {
-            failure,
-            source: Some(Box::new(why)),
-        },
-        stale_token: false,
-    }
-}
-
-/// A failure that no call was made for, or whose answer makes no sense.
-pub(crate) fn failure(class: FailureClass, call: &str, message: impl Into<String>) -> CloudFailure {
-    CloudFailure {
-        class,
-        call: call.to_owned(),
-        code: String::new(),
-        message: message.into(),
-        retry_after_seconds: None,
-    }
+    let failure = failure(FailureClass::Transient, call, why.to_string());
+    Fault::new(CloudError {
+        failure,
+        source: Some(Box::new(why)),
+    })
 }
 
 fn as_error(call: &str, kind: Kind, worded: Worded, retry_after: Option<u32>) -> CloudError {
@@ -292,6 +253,8 @@ fn header(headers: &HeaderMap, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bytes::Bytes;
     use serde_json::{Value, json};
 
@@ -476,7 +439,7 @@ mod tests {
     #[test]
     fn only_a_401_asks_for_a_fresh_token() {
         let stale = arm("ExpiredAuthenticationToken", "expired");
-        assert!(fault(401, &stale, None).stale_token);
-        assert!(!fault(403, &arm("AuthorizationFailed", "no"), None).stale_token);
+        assert!(fault(401, &stale, None).stale_credential);
+        assert!(!fault(403, &arm("AuthorizationFailed", "no"), None).stale_credential);
     }
 }

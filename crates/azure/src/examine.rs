@@ -3,6 +3,7 @@
 
 use remuda_cloud::{
     CloudError,
+    calls::Call,
     examined::{Answer, Fact, Need},
 };
 use remuda_plan::{
@@ -12,12 +13,7 @@ use remuda_plan::{
 };
 use serde::Deserialize;
 
-use crate::{
-    calls::{self, Call},
-    errors,
-    observe::Region,
-    wire::address,
-};
+use crate::{calls, errors, observe::Region, wire::address};
 
 /// What a pool does in its resource group, in Azure's words for roles.
 const ACTIONS: [&str; 9] = [

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use http::{Request, Response, request};
 use http_body_util::Full;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
-use remuda_cloud::{CloudError, GuestService};
+use remuda_cloud::{
+    CloudError, GuestService,
+    in_process::{LocalService, Wire},
+};
 use remuda_plan::{
     error::FailureClass,
     machines::agent::{EventKind, ScheduledEvent},
@@ -14,7 +17,7 @@ use remuda_plan::{
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{errors, in_process::InProcess, transport::Transport};
+use crate::{errors, transport::Transport};
 
 /// The newest version of Scheduled Events in the documentation.
 const EVENTS: &str = "/metadata/scheduledevents?api-version=2020-07-01";
@@ -37,8 +40,8 @@ impl Guest {
     }
 
     /// A service in this process as the metadata service.
-    pub fn in_process(service: InProcess) -> Self {
-        Self::over(service.0, "http://169.254.169.254")
+    pub fn in_process(service: impl LocalService) -> Self {
+        Self::over(Wire::local(service).into(), "http://169.254.169.254")
     }
 
     fn over(transport: Transport, endpoint: &str) -> Self {

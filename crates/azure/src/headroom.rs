@@ -3,9 +3,8 @@
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
 use http::HeaderMap;
+use remuda_cloud::locked;
 use tokio::time::Instant;
-
-use crate::locked;
 
 /// Below this share of a limit, reads become rarer (Azure document 10.5).
 const LOW_SHARE: i64 = 10;

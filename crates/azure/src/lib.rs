@@ -8,10 +8,10 @@
 //! | `backend` | credentials to sessions, handles to subscriptions and regions |
 //! | `credentials`, `certificate` | identities to what a token is asked for with |
 //! | `tokens`, `metadata` | tokens: asked for, kept, renewed |
-//! | `clients`, `headroom` | ARM for one subscription and region; the one place where a call leaves |
-//! | `calls` | every call as data |
-//! | `transport`, `in_process` | how requests travel |
-//! | `batch`, `shared` | sweeps: many pools, few calls |
+//! | `clients`, `headroom` | ARM for one subscription and region |
+//! | `calls`, `permissions` | every call as data, and what an identity needs for them |
+//! | `transport` | how requests travel |
+//! | `batch` | sweeps: many pools, few calls |
 //! | `observe`, `images` | reads only |
 //! | `guest` | Scheduled Events, as the machine itself is told them |
 //! | `apply`, `operations` | one arm per action; what outlives a call |
@@ -31,24 +31,16 @@ mod examine;
 mod guest;
 mod headroom;
 mod images;
-mod in_process;
 mod metadata;
 mod observe;
 mod operations;
-mod shared;
+mod permissions;
 mod tokens;
 mod transport;
 mod wire;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-pub use backend::{AzureBackend, Clock, Endpoints, Options};
-pub use batch::SweepTiming;
+pub use backend::{Azure, AzureBackend, Clock, Endpoints, Options};
 pub use credentials::Ambient;
 pub use guest::Guest;
-pub use in_process::InProcess;
-
-/// The value behind a mutex that no code of ours leaves half changed.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub use permissions::{permissions, role};
+pub use remuda_cloud::sweep::SweepTiming;

@@ -27,7 +27,7 @@ use crate::{
 
 /// One credential in one region of a subscription.
 #[derive(Debug)]
-pub(crate) struct Region {
+pub struct Region {
     pub(crate) clients: Arc<Clients>,
     pub(crate) sweep: Sweep,
     pub(crate) images: Images,

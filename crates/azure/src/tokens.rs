@@ -12,6 +12,7 @@ use http_body_util::Full;
 use remuda_cloud::{
     CloudError,
     measured::{CallMeter, CallRecord},
+    outlet::Login,
 };
 use remuda_plan::{
     error::{CloudFailure, FailureClass},
@@ -49,7 +50,7 @@ const OPERATOR_SECONDS: u32 = 300;
 
 /// Tokens of one credential.
 #[derive(Debug)]
-pub(crate) struct Tokens {
+pub struct Tokens {
     usable: Usable,
     pub(crate) transport: Transport,
     endpoints: Endpoints,
@@ -115,47 +116,6 @@ impl Tokens {
                 random: fastrand::Rng::with_seed(seed),
             }),
         }
-    }
-
-    /// A token to send now.
-    ///
-    /// # Errors
-    /// `NoCredentials` where the identity is at fault; else why no token came.
-    pub(crate) async fn current(&self) -> Result<Secret<String>, CloudError> {
-        let mut state = self.state.lock().await;
-        let now = Instant::now();
-        let still_good = state.held.as_ref().filter(|held| now < held.ends_at);
-        if let Some(held) = still_good.filter(|held| now < held.renew_at) {
-            return Ok(held.token.clone());
-        }
-        let still_good = still_good.map(|held| held.token.clone());
-        let known_to_fail = state
-            .failed
-            .as_ref()
-            .filter(|failed| failed.until.is_none_or(|until| now < until))
-            .map(|failed| failed.failure.clone());
-        if let Some(failure) = known_to_fail {
-            return still_good.ok_or_else(|| failure.into());
-        }
-        match Box::pin(self.ask(&mut state.random)).await {
-            Ok(granted) => {
-                let held = Held::since(now, granted);
-                let token = held.token.clone();
-                state.held = Some(held);
-                state.failed = None;
-                Ok(token)
-            }
-            Err(error) => {
-                state.failed = Some(Failed::of(&error.failure));
-                still_good.ok_or(error)
-            }
-        }
-    }
-
-    /// ARM refused a token: the next caller asks for another.
-    pub(crate) async fn refused(&self, token: &Secret<String>) {
-        let mut state = self.state.lock().await;
-        state.held.take_if(|held| held.token == *token);
     }
 
     async fn ask(&self, random: &mut fastrand::Rng) -> Result<Granted, CloudError> {
@@ -268,6 +228,51 @@ impl Tokens {
             });
         }
         answer.map_err(|why| errors::no_answer(calls::TOKEN, why).error)
+    }
+}
+
+impl Login for Tokens {
+    type Pass = Secret<String>;
+
+    /// A token to send now.
+    ///
+    /// # Errors
+    /// `NoCredentials` where the identity is at fault; else why no token came.
+    async fn current(&self, _: &str) -> Result<Secret<String>, CloudError> {
+        let mut state = self.state.lock().await;
+        let now = Instant::now();
+        let still_good = state.held.as_ref().filter(|held| now < held.ends_at);
+        if let Some(held) = still_good.filter(|held| now < held.renew_at) {
+            return Ok(held.token.clone());
+        }
+        let still_good = still_good.map(|held| held.token.clone());
+        let known_to_fail = state
+            .failed
+            .as_ref()
+            .filter(|failed| failed.until.is_none_or(|until| now < until))
+            .map(|failed| failed.failure.clone());
+        if let Some(failure) = known_to_fail {
+            return still_good.ok_or_else(|| failure.into());
+        }
+        match Box::pin(self.ask(&mut state.random)).await {
+            Ok(granted) => {
+                let held = Held::since(now, granted);
+                let token = held.token.clone();
+                state.held = Some(held);
+                state.failed = None;
+                Ok(token)
+            }
+            Err(error) => {
+                state.failed = Some(Failed::of(&error.failure));
+                still_good.ok_or(error)
+            }
+        }
+    }
+
+    /// ARM refused a token: the next caller asks for another.
+    async fn refused(&self, token: &Secret<String>) {
+        let mut state = self.state.lock().await;
+        state.held.take_if(|held| held.token == *token);
     }
 }
 

@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
-
-/// Whole requests in, whole answers out.
-type Wire = BoxCloneSyncService<http::Request<Full<Bytes>>, http::Response<Bytes>, BoxError>;
+use remuda_cloud::in_process::Wire;
+use tower::BoxError;
 
 /// Ours: a machine that does not answer a SYN within this time is not there.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -23,14 +21,14 @@ const ANSWER: Duration = Duration::from_secs(30);
 
 /// Sends requests. No proxy is ever used: the metadata service must not be asked through one
 /// (Azure document 12.4), and ARM needs none.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Transport {
     wire: Wire,
 }
 
-impl std::fmt::Debug for Transport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Transport")
+impl From<Wire> for Transport {
+    fn from(wire: Wire) -> Self {
+        Self { wire }
     }
 }
 
@@ -62,41 +60,16 @@ impl Transport {
             Err(error) => return Self::broken(error.to_string()),
         };
         let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
-        Self::over(client)
+        Wire::over(client).into()
     }
 
     /// A machine without certificate authorities reaches nothing, and every call says why.
     fn broken(why: String) -> Self {
-        Self::over(tower::service_fn(move |_: http::Request<Full<Bytes>>| {
+        let refuse = tower::service_fn(move |_: http::Request<Full<Bytes>>| {
             let why: BoxError = format!("no certificate authorities on this machine: {why}").into();
             async move { Err::<http::Response<Full<Bytes>>, _>(why) }
-        }))
-    }
-
-    /// To `service`, which need not be a network.
-    pub(crate) fn over<S, B>(service: S) -> Self
-    where
-        S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send + 'static,
-        S::Error: Into<BoxError>,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let whole =
-            service
-                .map_err(Into::into)
-                .and_then(|response: http::Response<B>| async move {
-                    let (parts, body) = response.into_parts();
-                    let bytes = body.collect().await.map_err(Into::into)?.to_bytes();
-                    Ok::<_, BoxError>(http::Response::from_parts(parts, bytes))
-                });
-        Self {
-            wire: BoxCloneSyncService::new(whole),
-        }
+        });
+        Wire::over(refuse).into()
     }
 
     /// Sends one request.
@@ -107,7 +80,7 @@ impl Transport {
         &self,
         request: http::Request<Full<Bytes>>,
     ) -> Result<http::Response<Bytes>, NoAnswer> {
-        tokio::time::timeout(ANSWER, self.wire.clone().oneshot(request))
+        tokio::time::timeout(ANSWER, self.wire.send(request))
             .await
             .map_err(|_| NoAnswer::InTime)?
             .map_err(NoAnswer::Unreachable)

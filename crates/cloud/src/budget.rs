@@ -7,15 +7,11 @@
 //!
 //! Time is tokio's, so that tests run it in virtual time.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::retry;
+use crate::{locked, retry};
 
 /// A refill rate and how much may be saved up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -143,7 +139,7 @@ impl Budget {
 
     /// What each bucket has seen.
     pub fn counts(&self) -> BTreeMap<&'static str, Counts> {
-        self.lock()
+        locked(&self.state)
             .buckets
             .iter()
             .map(|(name, bucket)| (*name, bucket.counts))
@@ -171,18 +167,13 @@ impl Budget {
         now: Instant,
         act: impl FnOnce(&mut Bucket, &mut fastrand::Rng) -> T,
     ) -> T {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         let State { buckets, random } = &mut *state;
         let bucket = buckets
             .entry(bucket)
             .or_insert_with(|| Bucket::new(None, now));
         bucket.bring_up_to(now);
         act(bucket, random)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code runs under this lock that could leave the counters half changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

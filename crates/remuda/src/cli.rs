@@ -1,6 +1,7 @@
 //! What can be typed. Nothing is decided here; see `commands`.
 
 mod bench;
+mod clouds;
 mod connection;
 mod crds;
 mod doctor;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchClouds, Switch};
+pub(crate) use clouds::{CloudArgs, PermissionsArgs, PermissionsCloud};
 pub(crate) use connection::{Connection, Scope};
 pub(crate) use crds::CrdsArgs;
 pub(crate) use doctor::DoctorArgs;
@@ -100,6 +102,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  remuda crds | kubectl apply --server-side -f -\n  remuda crds -o json"
     )]
     Crds(CrdsArgs),
+    /// Print what the identity of a pool must be allowed in its cloud, and what for.
+    #[command(
+        long_about = "Print what the identity of a pool must be allowed in its cloud, and what for.\n\nIt is derived from the calls that Remuda can make. As JSON it is an IAM policy, scoped to what carries the tags of pools, or the definition of a custom role on Azure. deploy/aws/iam-policy.json and deploy/azure/role.json hold the same.",
+        after_help = "Examples:\n  remuda permissions aws\n  remuda permissions aws -o json > policy.json\n  remuda permissions azure -o json > role.json && az role definition create --role-definition role.json"
+    )]
+    Permissions(PermissionsArgs),
     /// Serve a simulated cloud alone, for other tools to talk to.
     #[command(
         after_help = "Examples:\n  remuda sim aws --listen 127.0.0.1:4566\n  aws --endpoint-url http://127.0.0.1:4566 autoscaling describe-auto-scaling-groups\n  remuda sim azure --listen 127.0.0.1:4567"

@@ -1,4 +1,4 @@
-//! The only reader of the environment: data directory, kubeconfig, colour.
+//! The only reader of the environment: data directory, kubeconfig, colour, cloud identity.
 
 use std::{
     env,
@@ -81,6 +81,11 @@ fn same_server(file: &Path, config: &kube::Config) -> bool {
 /// An environment variable that is set and not empty.
 fn set(name: &str) -> Option<std::ffi::OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The text of an environment variable that is set and not empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    set(name)?.into_string().ok()
 }
 
 /// Whether colour is wanted at all (https://no-color.org).

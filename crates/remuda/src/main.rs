@@ -19,6 +19,7 @@ mod manager;
 mod output;
 mod plan_text;
 mod preview_view;
+mod reach;
 mod reference;
 mod telemetry;
 mod up;

@@ -13,20 +13,43 @@ use std::{
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 
-use crate::{Faults, Journal, SimClock};
+use crate::{Faults, Journal, SimClock, events::EventQueue};
 
 /// The state of one cloud.
-pub(crate) trait CloudState: Send + 'static {
+pub trait CloudState: Send + 'static {
+    /// What happens by itself.
+    type Event;
+
     /// How often the world changed; time alone is no change.
     fn revision(&self) -> u64;
-    /// Handles the events due by now.
-    fn advance(&mut self);
+    /// Its clock.
+    fn clock(&self) -> &SimClock;
+    /// Its fault scripts.
+    fn faults(&self) -> &Faults;
+    /// The moment being worked on, and what happens next.
+    fn course(&mut self) -> (&mut Timestamp, &mut EventQueue<Self::Event>);
     /// When the next event comes.
     fn next_event(&self) -> Option<Timestamp>;
+    /// Does what an event does.
+    fn handle(&mut self, event: Self::Event);
+
+    /// Handles the events due by now, each at its own moment.
+    fn advance(&mut self) {
+        let present = self.clock().now();
+        loop {
+            let (now, events) = self.course();
+            let Some((at, event)) = events.pop_due(present) else {
+                *now = present.max(*now);
+                return;
+            };
+            *now = at.max(*now);
+            self.handle(event);
+        }
+    }
 }
 
 /// One cloud.
-pub(crate) struct Cloud<S> {
+pub struct Cloud<S> {
     pub(crate) clock: SimClock,
     pub(crate) journal: Journal,
     pub(crate) faults: Faults,

@@ -38,7 +38,7 @@ impl<E> Ord for Due<E> {
 
 /// Events by time; those of one moment in the order they were added.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct EventQueue<E> {
+pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Due<E>>>,
     added: u64,
 }

@@ -22,11 +22,14 @@ mod history;
 mod ids;
 mod journal;
 pub mod kubelet;
+mod parts;
 mod saved;
 mod secret;
+mod sim;
 mod transport;
 
 pub use clock::SimClock;
 pub use faults::{Effect, Fault, Faults};
 pub use journal::{Call, Journal, Outcome, Sent};
 pub use saved::RestoreError;
+pub use sim::{Sim, SimBuilder, Simulated};

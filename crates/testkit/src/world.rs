@@ -336,8 +336,7 @@ impl World {
         let instances = sets.into_iter().flat_map(|set| set.instances);
         instances
             .map(|instance| {
-                let service =
-                    remuda_azure::InProcess::new(self.azure.metadata_router(&instance.id));
+                let service = self.azure.metadata_router(&instance.id);
                 let nodes = kube::Api::all(Client::new(workload.router(), "default"));
                 let task = tokio::spawn(async move {
                     let agent = remuda_controllers::agent::Agent {

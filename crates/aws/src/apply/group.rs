@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already};
 use remuda_plan::aws::{action::GroupUpdate, desired::GroupSpec};
 
-use super::gone_already;
 use crate::{calls, observe::Region, wire::group};
 
 impl Region {

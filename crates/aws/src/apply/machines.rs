@@ -1,12 +1,11 @@
 //! What pool Machines ask for: the lifecycle hook, the ends of instances, answers to what it holds.
 
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already};
 use remuda_plan::aws::{
     group::{HOOK_RESULT, HOOK_TRANSITION},
     names::HOOK,
 };
 
-use super::gone_already;
 use crate::{calls, clients::Clients, wire::group};
 
 /// Puts our hook, or changes it: the call does both.

@@ -5,18 +5,13 @@ mod machines;
 mod payload;
 mod template;
 
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, calls::Call};
 use remuda_plan::{
     aws::{action::Action, observed::Handle},
     error::FailureClass,
 };
 
-use crate::{
-    calls::{self, Call},
-    errors,
-    observe::Region,
-    operations, wire,
-};
+use crate::{calls, errors, observe::Region, operations, wire};
 
 impl Region {
     /// Makes one call for the pool of `handle`.
@@ -127,14 +122,6 @@ fn touches_group(action: &Action) -> bool {
             | Action::UntagTemplate { .. }
             | Action::DeleteTemplate { .. }
     )
-}
-
-/// Deleting what is not there has succeeded before.
-pub(crate) fn gone_already(sent: Result<Applied, CloudError>) -> Result<Applied, CloudError> {
-    match sent {
-        Err(error) if error.class() == FailureClass::NotFound => Ok(Applied::AlreadySo),
-        sent => sent,
-    }
 }
 
 /// A request that the SDK refuses to build is a fault of ours.

@@ -7,10 +7,10 @@ use aws_sdk_s3::{
     types::{ServerSideEncryption, Tag, Tagging},
 };
 use bytes::Bytes;
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already};
 use remuda_plan::{aws::desired::PayloadSpec, error::FailureClass};
 
-use super::{gone_already, unbuildable};
+use super::unbuildable;
 use crate::{calls, observe::Region, wire::payload};
 
 impl Region {

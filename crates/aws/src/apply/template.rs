@@ -2,15 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already, calls::Call};
 
-use super::gone_already;
-use crate::{
-    calls::{self, Call},
-    ec2::Parameters,
-    observe::Region,
-    wire,
-};
+use crate::{calls, ec2::Parameters, observe::Region, wire};
 
 impl Region {
     pub(super) async fn send_template(

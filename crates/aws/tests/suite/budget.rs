@@ -1,13 +1,17 @@
 //! What reading costs, and what throttling does (AWS document 11.2, 13.8).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use remuda_aws::Options;
+use remuda_aws::{AwsBackend, Options};
+use remuda_cloud::{PoolBackend, PoolSession, backend::CredentialSource};
 use remuda_plan::{
     aws::observed,
     driver::{Handle, Observed},
     error::FailureClass,
-    pool::read::{Depth, Freshness},
+    pool::{
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
 use remuda_sim::{
     Effect, Fault, Outcome,
@@ -22,6 +26,7 @@ use crate::{
         wire::Double,
         writes,
     },
+    identity,
     moto::on_both,
 };
 
@@ -33,6 +38,7 @@ fn handle(group: &str) -> Handle {
         payload: None,
         old_payload: None,
         image: None,
+        hook: false,
         explained: None,
     })
 }
@@ -471,4 +477,46 @@ async fn ceilings_can_be_lifted() {
         observe_all(&world, std::slice::from_ref(handle), Freshness::Fresh).await;
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+/// Calls in flight are bounded for an account, whoever's credentials they are sent with: roles name
+/// their account, and a key that names none counts by itself.
+#[tokio::test(start_paused = true)]
+async fn roles_of_one_account_share_its_calls_in_flight() {
+    let world = World::simulated_with(|options| Options {
+        in_flight: 1,
+        ..options
+    });
+    let handles = fleet(&world, 1, 0);
+    let slow = Effect::Latency(Duration::from_secs(5));
+    let groups = Fault::new(slow).on("autoscaling", "DescribeAutoScalingGroups");
+    world.sim().faults().script(groups);
+    let role = identity::assumed_role();
+    let mut again = role.clone();
+    if let CredentialSource::Keys(keys) = &mut again.source {
+        keys.insert("NOTE".to_owned(), Secret::new(b"rotated".to_vec()));
+    }
+    let backend = AwsBackend::new(world.options().clone());
+    let sessions = [
+        backend.session(&role).await.unwrap(),
+        backend.session(&again).await.unwrap(),
+        world.session().await,
+    ];
+    let took = async |sessions: &[Arc<dyn PoolSession>]| {
+        let started = Instant::now();
+        let reads = sessions
+            .iter()
+            .map(|session| session.observe(&handles[0], Depth::Members, Freshness::Fresh));
+        for read in futures::future::join_all(reads).await {
+            read.unwrap();
+        }
+        started.elapsed().as_secs()
+    };
+    assert_eq!(took(&sessions[..1]).await, 5);
+    assert_eq!(
+        took(&sessions[1..]).await,
+        5,
+        "the key is not known to be of that account"
+    );
+    assert_eq!(took(&sessions).await, 10);
 }

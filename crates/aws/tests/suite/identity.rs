@@ -31,7 +31,7 @@ fn keys(pairs: &[(&str, String)]) -> Credentials {
     }
 }
 
-fn assumed_role() -> Credentials {
+pub fn assumed_role() -> Credentials {
     keys(&[
         ("AWS_PROFILE", "pools".to_owned()),
         (

@@ -1,5 +1,6 @@
 //! Changes of inputs and of the world, and what each may cause (AWS document 13.3, 13.9).
 
+use aws_sdk_s3::types::ServerSideEncryption;
 use serde_json::{Value, json};
 
 use crate::{
@@ -245,6 +246,38 @@ on_both! {
         assert!(!names(&calls).contains(&"ec2:DeleteLaunchTemplate"));
         assert_eq!(world.probe.sizes(GROUP).await, (3, 3, 3));
         assert_eq!(world.probe.templates(GROUP).await.len(), 1);
+    }
+
+    /// Bytes that somebody else put are told by the ETag, even where their count and tags are ours.
+    #[test]
+    async fn an_object_of_equal_length_and_tags_is_put_again(world: World) {
+        let mut pool = finished(&world).await;
+        let head = || world.probe.s3.head_object().bucket(BUCKET).key(KEY).send();
+        let ours = head().await.unwrap();
+        let tags = world.probe.s3.get_object_tagging().bucket(BUCKET).key(KEY);
+        let tags = tags.send().await.unwrap();
+        let tagging: Vec<String> = tags
+            .tag_set()
+            .iter()
+            .map(|tag| format!("{}={}", tag.key().replace('/', "%2F"), tag.value()))
+            .collect();
+        let length = usize::try_from(ours.content_length().unwrap()).unwrap();
+        world
+            .probe
+            .s3
+            .put_object()
+            .bucket(BUCKET)
+            .key(KEY)
+            .body(vec![b'x'; length].into())
+            .server_side_encryption(ServerSideEncryption::Aes256)
+            .tagging(tagging.join("&"))
+            .send()
+            .await
+            .unwrap();
+        let calls = world.settle(&mut pool).await;
+        assert_eq!(writes(&calls), ["s3:PutObject"]);
+        assert_eq!(head().await.unwrap().e_tag(), ours.e_tag());
+        assert!(writes(&world.settle(&mut pool).await).is_empty());
     }
 
     /// Proves: AWS-50.

@@ -170,6 +170,37 @@ async fn the_hook_comes_with_the_group_and_goes_with_the_machines() {
     assert_eq!(known.lifecycle_hooks().len(), 2);
 }
 
+/// A record that is lost takes the memory of the hook along; the group still shows it.
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_no_record_knows_of_goes_when_the_machines_are_off() {
+    let (world, mut pool) = running(2).await;
+    pool.record = None;
+    pool.wish = None;
+    let calls = world.settle(&mut pool).await;
+    assert_eq!(
+        names(&calls)
+            .iter()
+            .filter(|name| name.ends_with("LifecycleHook"))
+            .count(),
+        1
+    );
+    assert!(writes(&calls).contains(&"autoscaling:DeleteLifecycleHook"));
+    let left = world
+        .probe
+        .autoscaling
+        .describe_lifecycle_hooks()
+        .auto_scaling_group_name(GROUP)
+        .send()
+        .await
+        .unwrap();
+    assert!(left.lifecycle_hooks().is_empty());
+    let before = world.recorder.mark();
+    assert!(writes(&world.settle(&mut pool).await).is_empty());
+    let later = world.recorder.since(before);
+    let asked = |name: &str| later.iter().any(|call| call.name.ends_with(name));
+    assert!(!asked("DescribeLifecycleHooks"), "asked for once");
+}
+
 /// Proves ours: AWS-116.
 /// Proves: CAPI-98.
 #[tokio::test(start_paused = true)]

@@ -20,6 +20,7 @@ mod machines;
 mod membership;
 mod moto;
 mod oracle;
+mod permissions;
 mod roll;
 mod teardown;
 mod template;

@@ -4,7 +4,7 @@ mod instances;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use remuda_cloud::{Applied, CloudError};
+use remuda_cloud::{Applied, CloudError, answer::gone_already, calls::Call};
 use remuda_plan::{
     azure::{action::Action, observed::Handle, place::Place},
     error::FailureClass,
@@ -12,7 +12,7 @@ use remuda_plan::{
 use serde_json::Value;
 
 use crate::{
-    calls::{self, Call},
+    calls,
     clients::Outgoing,
     observe::Region,
     operations,
@@ -150,14 +150,6 @@ impl Region {
             }
         });
         gone_already(sent)
-    }
-}
-
-/// Deleting or emptying what is not there has succeeded before.
-fn gone_already(sent: Result<Applied, CloudError>) -> Result<Applied, CloudError> {
-    match sent {
-        Err(error) if error.class() == FailureClass::NotFound => Ok(Applied::AlreadySo),
-        sent => sent,
     }
 }
 

@@ -1,20 +1,30 @@
 //! What reading costs (Azure document 11).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
+use remuda_azure::Options;
+use remuda_cloud::backend::CredentialSource;
 use remuda_plan::{
     azure::{
         observed::{self, SetHandle},
         place::Place,
     },
     driver::Handle,
-    pool::read::{Depth, Freshness},
+    pool::{
+        read::{Depth, Freshness},
+        secret::Secret,
+    },
 };
-use remuda_sim::azure::{DEMO_GROUP, DEMO_REGION, DEMO_SUBSCRIPTION};
+use remuda_sim::{
+    Effect, Fault,
+    azure::{DEMO_GROUP, DEMO_REGION, DEMO_SUBSCRIPTION},
+};
+use tokio::time::Instant;
 
 use crate::harness::{
     World,
     demo::{Pool, SET},
+    secret_keys,
     wire::{Recorded, names},
 };
 
@@ -146,4 +156,48 @@ fn elsewhere(name: &str) -> Handle {
         operation: None,
         image: None,
     })
+}
+
+/// Calls in flight are bounded for a subscription, whoever's credentials they are sent with.
+#[tokio::test(start_paused = true)]
+async fn credentials_of_one_subscription_share_its_calls_in_flight() {
+    let took = async |in_flight| {
+        let world = World::with(
+            |sim| sim,
+            |options| Options {
+                in_flight,
+                ..options
+            },
+        );
+        let slow = Effect::Latency(Duration::from_secs(10));
+        let list = Fault::new(slow).on("compute", "VirtualMachineScaleSets_List");
+        world.sim.faults().script(list);
+        // The same application, and yet another Secret: a credential of its own.
+        let CredentialSource::Keys(mut other) = secret_keys() else {
+            panic!("keys");
+        };
+        other.insert("NOTE".to_owned(), Secret::new(b"rotated".to_vec()));
+        let one = world.session().await;
+        let world = world.signed_in_with(CredentialSource::Keys(other));
+        let other = world.session().await;
+        let reads = ["a", "b"].into_iter().flat_map(|group| {
+            let Handle::Azure(mut handle) = world.handle(&Pool::demo()) else {
+                panic!("an Azure pool");
+            };
+            handle.place.resource_group_name = group.to_owned();
+            handle.sets.clear();
+            [&one, &other].map(|session| {
+                let handle = Handle::Azure(handle.clone());
+                async move {
+                    let read = session.observe(&handle, Depth::Members, Freshness::Steady);
+                    read.await.unwrap()
+                }
+            })
+        });
+        let started = Instant::now();
+        futures::future::join_all(reads).await;
+        started.elapsed().as_secs()
+    };
+    assert_eq!(took(4).await, 10);
+    assert_eq!(took(2).await, 20);
 }

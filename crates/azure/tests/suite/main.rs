@@ -18,6 +18,7 @@ mod machines;
 mod membership;
 mod model;
 mod operation;
+mod permissions;
 mod roll;
 mod teardown;
 mod throttling;

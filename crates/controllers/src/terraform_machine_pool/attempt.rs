@@ -11,6 +11,7 @@ use remuda_plan::{
     pool::{
         action::{Effect, Outlook, Plan, PlanStop},
         gate::{Gate, Goal, Next, confirm_recovery},
+        identity::AMBIENT_KEY,
         machines::{Seen, decide},
         outputs::Outputs,
         read::{Depth, Freshness},
@@ -150,6 +151,27 @@ pub(crate) fn handle(goal: &Goal, desired: Option<&Desired>) -> Option<Handle> {
     }
 }
 
+/// Where the credential comes from: the Secret's keys, or the manager's own identity where the Secret
+/// asks for it by name. Who may ask was decided before (`identity::credentials_problem`).
+fn source(gathered: &Gathered, goal: &Goal) -> Result<CredentialSource, CloudFailure> {
+    let keys = &gathered.credentials;
+    let asks = keys.get(AMBIENT_KEY).map(|value| value.reveal().as_slice());
+    match asks {
+        None => Ok(CredentialSource::Keys(keys.clone())),
+        Some(b"true") => Ok(CredentialSource::Ambient),
+        Some(_) => Err(CloudFailure {
+            class: FailureClass::NoCredentials,
+            call: "session".to_owned(),
+            code: String::new(),
+            message: format!(
+                "key {AMBIENT_KEY} of Secret {}/{} is not `true`: correct or remove it",
+                goal.credentials.namespace, goal.credentials.name
+            ),
+            retry_after_seconds: None,
+        }),
+    }
+}
+
 /// A session with the credential as it was read at the start of this pass.
 pub(crate) async fn session(
     gathered: &Gathered,
@@ -170,7 +192,7 @@ pub(crate) async fn session(
             "{}@{}/{}",
             goal.identity, goal.credentials.namespace, goal.credentials.resource_version
         ),
-        source: CredentialSource::Keys(gathered.credentials.clone()),
+        source: source(gathered, goal).map_err(PassEnd::Failed)?,
     };
     backend
         .session(&credentials)

@@ -7,11 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use md5::{Digest, Md5};
+
 use super::{
     action::Action,
-    desired::Desired,
+    desired::{Desired, PayloadSpec},
     group, limits, machines,
-    observed::{Group, Observed},
+    observed::{Group, Observed, PayloadHead},
     remembered::{Origin, aws_record, places, remembered},
     roll::{self, Roll},
     scene::{Scene, Target, look, preconditions},
@@ -119,7 +121,7 @@ fn stage(steps: &mut Steps<'_>, scene: &Scene<'_>) {
         Some(_) if known.as_ref() != Some(&wanted.sha256) => {
             Some((ChangeKind::Update, "the bootstrap data changed"))
         }
-        Some(head) if head.content_length != length => {
+        Some(head) if head.content_length != length || holds_other_bytes(head, wanted) => {
             Some((ChangeKind::Update, "the object is not what was put there"))
         }
         Some(_) => None,
@@ -153,6 +155,18 @@ fn stage(steps: &mut Steps<'_>, scene: &Scene<'_>) {
             serde_json::json!(wanted.tags),
         )]),
     );
+}
+
+/// Whether the object's ETag tells that it is not what was put there. Only for objects encrypted by
+/// S3 itself is it the MD5 of their bytes, and only those have one here.
+fn holds_other_bytes(head: &PayloadHead, wanted: &PayloadSpec) -> bool {
+    let digest = Md5::digest(wanted.body.reveal());
+    let etag = digest
+        .iter()
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    head.etag
+        .as_deref()
+        .is_some_and(|found| found.trim_matches('"') != etag)
 }
 
 /// Makes the group and what it needs; returns the template it uses.

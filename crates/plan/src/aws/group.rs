@@ -76,11 +76,13 @@ fn shown(hook: &Hook) -> String {
     )
 }
 
-/// The lifecycle hook: put where it is wanted and missing or different, deleted where it was put
-/// and is not wanted any more. The record knows of it before AWS does.
+/// The lifecycle hook: put where it is wanted and missing or different, deleted where it is there or
+/// was put, and is not wanted any more. The record knows of it before AWS does.
 pub fn hook(steps: &mut Steps<'_>, spec: &GroupSpec, found: Option<&Hook>) {
     let Some(wanted) = spec.hook else {
-        drop_hook(steps, &spec.name, "the pool has no Machines any more");
+        if found.is_some() || steps.record.hook.is_some() {
+            delete_hook(steps, &spec.name, "the pool has no Machines any more");
+        }
         return;
     };
     steps.remember(
@@ -114,9 +116,12 @@ pub fn hook(steps: &mut Steps<'_>, spec: &GroupSpec, found: Option<&Hook>) {
 
 /// Deletes the hook that the record knows of; what it holds goes on.
 pub fn drop_hook(steps: &mut Steps<'_>, group: &str, because: &str) {
-    if steps.record.hook.is_none() {
-        return;
+    if steps.record.hook.is_some() {
+        delete_hook(steps, group, because);
     }
+}
+
+fn delete_hook(steps: &mut Steps<'_>, group: &str, because: &str) {
     steps.call(Call::new(
         Action::DeleteHook {
             group: group.to_owned(),

@@ -29,6 +29,7 @@ pub fn of_desired(desired: &Desired, context: &PoolContext<'_>) -> Handle {
         old_payload: moved_from.filter(|old| *old != place),
         payload: Some(place),
         image,
+        hook: !context.machines.off() || aws_record(context).is_none(),
         explained: explained(context),
     }
 }
@@ -44,6 +45,7 @@ pub fn of_record(context: &PoolContext<'_>) -> Option<Handle> {
         payload: applied_place(record),
         old_payload: old_place(record),
         image: None,
+        hook: !context.machines.off(),
         explained: explained(context),
     })
 }

@@ -26,8 +26,11 @@ pub struct Handle {
     pub old_payload: Option<(String, String)>,
     /// Image to look up.
     pub image: Option<ImageQuery>,
-    /// Set with pool Machines: the lifecycle hook is read with everything, and why instances leave
-    /// whenever some are held. These are explained already.
+    /// The lifecycle hook is read with everything: a pool with Machines needs it, and one without a
+    /// record may have left it behind.
+    pub hook: bool,
+    /// Set with pool Machines: why instances leave is read whenever some are held. These are
+    /// explained already.
     pub explained: Option<BTreeSet<String>>,
 }
 
@@ -204,7 +207,8 @@ pub struct Template {
 pub struct PayloadHead {
     /// Bytes.
     pub content_length: i64,
-    /// Lower-case hex MD5 in quotes for SSE-S3 objects put in one part.
+    /// Lower-case hex MD5 in quotes; `None` where an ETag is no digest of the bytes: objects put in
+    /// several parts, or encrypted otherwise than by S3's own keys.
     pub etag: Option<String>,
     /// Object tags.
     pub tags: BTreeMap<String, String>,

@@ -111,7 +111,9 @@ pub(super) fn look<'a>(
     let has_machines = !context.machines.off();
     let hook = match group {
         Some(_) if has_machines => need(&observed.hook, "lifecycle hook")?.as_ref(),
-        Some(_) | None => None,
+        // Only where nothing is remembered; a pool must not wait for a right it needs no other time.
+        Some(_) => observed.hook.known().and_then(Option::as_ref),
+        None => None,
     };
     let instances = if has_machines {
         need(&observed.instances, "instances")?.as_slice()

@@ -160,7 +160,9 @@ pub(super) fn unread_machines(world: &World) -> Option<String> {
 /// What the credential Secret of a usable identity lacks.
 pub(super) fn credentials_problem(world: &World, driver: Driver) -> Option<String> {
     let secret = world.identity.secret.found()?;
-    identity::credentials_problem(driver, secret)
+    let cluster = world.infra_cluster.found();
+    let reference = identity::resolve(&world.pool, cluster, world.record.found())?;
+    identity::credentials_problem(driver, &reference, secret)
 }
 
 fn held(findings: &mut Findings, hold: Hold) -> Next {

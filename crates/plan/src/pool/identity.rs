@@ -59,6 +59,10 @@ pub fn display(reference: &IdentityRef) -> String {
     format!("{kind}/{}", reference.name)
 }
 
+/// Key of an identity Secret that asks for the manager's own cloud identity by name; its value is
+/// `true`. The manager's operator must allow it too.
+pub const AMBIENT_KEY: &str = "REMUDA_AMBIENT_CREDENTIALS";
+
 /// Keys that together are static credentials of AWS (captf document 4.2).
 const AWS_STATIC_KEYS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
@@ -80,8 +84,23 @@ const AZURE_PROOF_KEYS: [&str; 3] = [
 ];
 
 /// What a driver lacks in a credential Secret, told from key names alone; `None`: try them. There
-/// is no fallback on the manager's own cloud identity.
-pub fn credentials_problem(driver: Driver, secret: &CredentialSecret) -> Option<String> {
+/// is no fallback on the manager's own cloud identity: a Secret that means it says so. `reference`
+/// is what led to the Secret.
+pub fn credentials_problem(
+    driver: Driver,
+    reference: &IdentityRef,
+    secret: &CredentialSecret,
+) -> Option<String> {
+    if secret.keys.contains(AMBIENT_KEY) {
+        // Whoever may write a Secret in a namespace would have all that the manager may do.
+        return (reference.kind.as_deref() == Some(LOCAL_SECRET)).then(|| {
+            format!(
+                "Secret {}/{} asks for the manager's own cloud identity ({AMBIENT_KEY}): only the \
+                 Secret of a {CLUSTER_IDENTITY} may",
+                secret.namespace, secret.name
+            )
+        });
+    }
     match driver {
         Driver::Aws => aws_problem(secret),
         Driver::Azure => azure_problem(secret),

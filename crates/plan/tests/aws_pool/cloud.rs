@@ -184,9 +184,10 @@ impl Cloud {
             image: Read::Known(handle.image.as_ref().and(self.image.clone())),
             refreshes: Read::Known(self.refreshes.clone()),
             failed_activities: Read::Known(self.failed_activities.clone()),
-            hook: match &handle.explained {
-                Some(_) => Read::Known(self.hook.clone()),
-                None => Read::NotAsked,
+            hook: if handle.hook {
+                Read::Known(self.hook.clone())
+            } else {
+                Read::NotAsked
             },
             departures: match &handle.explained {
                 Some(_) => Read::Known(self.departures.clone()),

@@ -205,6 +205,7 @@ fn handle() -> Handle {
         payload: None,
         old_payload: None,
         image: None,
+        hook: false,
         explained: None,
     }
 }

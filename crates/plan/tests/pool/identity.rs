@@ -6,7 +6,9 @@ use remuda_plan::{
     driver::Driver,
     pool::{
         gate::{IdentityFinding, Next, gate},
-        identity::{check, credentials_problem, resolve},
+        identity::{
+            AMBIENT_KEY, CLUSTER_IDENTITY, LOCAL_SECRET, check, credentials_problem, resolve,
+        },
         objects::{AllowedNamespaces, IdentityRef, LabelSelector, SelectorRequirement},
         world::{CredentialSecret, Lookup, World},
     },
@@ -206,6 +208,46 @@ fn a_secret_of_the_own_namespace_needs_no_permission() {
     assert_eq!(gate(&local, start()).next, Next::Rest);
 }
 
+fn cluster_identity() -> IdentityRef {
+    IdentityRef {
+        kind: Some(CLUSTER_IDENTITY.to_owned()),
+        name: "cloud".to_owned(),
+    }
+}
+
+/// The manager's own identity is used where a Secret asks for it by name, and no Secret of a pool's
+/// own namespace may: whoever can write one could otherwise do what the manager can.
+#[test]
+fn only_a_cluster_identity_may_ask_for_the_managers_own() {
+    let secret = CredentialSecret {
+        namespace: "team-a".to_owned(),
+        name: "own".to_owned(),
+        resource_version: "1".to_owned(),
+        keys: [AMBIENT_KEY.to_owned()].into(),
+    };
+    let local = IdentityRef {
+        kind: Some(LOCAL_SECRET.to_owned()),
+        name: "own".to_owned(),
+    };
+    for driver in [Driver::Aws, Driver::Azure] {
+        assert_eq!(
+            credentials_problem(driver, &cluster_identity(), &secret),
+            None
+        );
+        let problem = credentials_problem(driver, &local, &secret).expect("refused");
+        assert!(problem.contains("team-a/own"), "{problem}");
+        assert!(problem.contains("TerraformClusterIdentity"), "{problem}");
+    }
+    // Asking in a Secret of the namespace holds the pool before anything is sent.
+    let mut asking = world();
+    assert_ne!(gate(&asking, start()).next, Next::Rest);
+    asking.identity.secret = Lookup::Found(secret);
+    assert_ne!(gate(&asking, start()).next, Next::Rest);
+    asking.pool.spec.identity_ref = Some(local);
+    assert_eq!(check(&asking), IdentityFinding::LocalSecret);
+    assert_eq!(gate(&asking, start()).next, Next::Rest);
+}
+
 #[test]
 fn what_an_azure_identity_lacks_is_named() {
     let secret = |keys: &[&str]| CredentialSecret {
@@ -221,12 +263,17 @@ fn what_an_azure_identity_lacks_is_named() {
         "ARM_CLIENT_CERTIFICATE_PATH",
     ] {
         let keys: Vec<&str> = principal.into_iter().chain([proof]).collect();
-        assert_eq!(credentials_problem(Driver::Azure, &secret(&keys)), None);
+        assert_eq!(
+            credentials_problem(Driver::Azure, &cluster_identity(), &secret(&keys)),
+            None
+        );
     }
-    let problem = credentials_problem(Driver::Azure, &secret(&principal)).expect("no proof");
+    let problem = credentials_problem(Driver::Azure, &cluster_identity(), &secret(&principal))
+        .expect("no proof");
     assert!(problem.contains("ARM_CLIENT_SECRET"), "{problem}");
     let aws = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-    let problem = credentials_problem(Driver::Azure, &secret(&aws)).expect("of another cloud");
+    let problem = credentials_problem(Driver::Azure, &cluster_identity(), &secret(&aws))
+        .expect("of another cloud");
     assert!(
         problem.contains("ARM_TENANT_ID and ARM_SUBSCRIPTION_ID and ARM_CLIENT_ID"),
         "{problem}"

@@ -33,7 +33,7 @@ use self::{
     tally::Witness,
 };
 use crate::{
-    cli::{BenchArgs, CloudKind, Switch, UpArgs},
+    cli::{BenchArgs, CloudArgs, CloudKind, Switch, UpArgs},
     up::{
         Setting, Up, clouds::Pace, dashboard_address, progress::Progress, requests::RequestCounts,
     },
@@ -180,6 +180,10 @@ fn up_args(args: &BenchArgs, scratch: &Scratch) -> UpArgs {
         speed: 1.0,
         aws: CloudKind::Simulated,
         azure: CloudKind::Simulated,
+        clouds: CloudArgs {
+            cloud_concurrency: 32,
+            ambient_credentials: false,
+        },
         dashboard_addr: dashboard_address(),
         no_dashboard: true,
         health_addr: None,

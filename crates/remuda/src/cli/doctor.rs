@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{connection::Connection, formats::TextFormat};
+use super::{CloudArgs, connection::Connection, formats::TextFormat};
 
 /// `remuda doctor`.
 #[derive(Debug, Args)]
@@ -23,6 +23,8 @@ pub(crate) struct DoctorArgs {
     /// Output format.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     pub(crate) output: TextFormat,
+    #[command(flatten)]
+    pub(crate) clouds: CloudArgs,
 }
 
 /// Reads the name of a check.

@@ -5,7 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use remuda_plan::share::Share;
 
-use super::values::{Address, address, lease, share};
+use super::{
+    CloudArgs,
+    values::{Address, address, lease, share},
+};
 
 /// `remuda manager`.
 #[derive(Debug, Clone, Args)]
@@ -84,6 +87,8 @@ pub(crate) struct ManagerArgs {
         requires = "dashboard"
     )]
     pub(crate) dashboard_addr: std::net::SocketAddr,
+    #[command(flatten)]
+    pub(crate) clouds: CloudArgs,
     /// Where AWS answers, for simulators.
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL")]
     pub(crate) aws_endpoint_url: Option<String>,

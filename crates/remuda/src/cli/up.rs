@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 
-use super::values::{Address, address, duration, speed};
+use super::{
+    CloudArgs,
+    values::{Address, address, duration, speed},
+};
 
 /// `remuda up`.
 #[derive(Debug, Args)]
@@ -39,6 +42,8 @@ pub(crate) struct UpArgs {
     /// Which Azure pools run on.
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub(crate) azure: CloudKind,
+    #[command(flatten)]
+    pub(crate) clouds: CloudArgs,
     /// Where the dashboard listens, on loopback; port 0 takes the one used last time, else a free
     /// one.
     #[arg(long, value_name = "ADDRESS", default_value_t = crate::up::dashboard_address())]

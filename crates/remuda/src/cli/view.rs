@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Connection, Scope};
+use super::{CloudArgs, Connection, Scope};
 
 /// `remuda plan`.
 #[derive(Debug, Args)]
@@ -23,6 +23,8 @@ pub(crate) struct PlanArgs {
     /// Output format.
     #[arg(short, long, value_enum, default_value_t = PlanFormat::Text)]
     pub(crate) output: PlanFormat,
+    #[command(flatten)]
+    pub(crate) clouds: CloudArgs,
     /// End with 2 when there are changes.
     #[arg(long)]
     pub(crate) exit_code: bool,

@@ -20,7 +20,7 @@ pub(crate) async fn run(args: DoctorArgs) -> Result<ExitCode> {
     let client =
         Client::try_from(found.config.clone()).context("connecting to the Kubernetes API")?;
     let namespace = args.namespace.clone().unwrap_or_default();
-    let patient = Patient::new(client, context(Some(&found))?, namespace);
+    let patient = Patient::new(client, context(Some(&found), args.clouds)?, namespace);
     let report = doctor::examine(&patient, &args.only).await;
     match args.output {
         TextFormat::Text => output::text(&draw::text(&report))?,

@@ -10,6 +10,7 @@ mod get;
 mod install;
 mod machine;
 mod manager;
+mod permissions;
 mod plan;
 mod reference;
 mod restore;
@@ -34,6 +35,7 @@ pub(crate) async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Machine(command) => machine::run(command).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Crds(args) => crds::run(&args),
+        Command::Permissions(args) => permissions::run(&args),
         Command::Sim(args) => sim::run(args).await,
         Command::Bench(args) => bench::run(args).await,
         Command::Backup(args) => backup::run(args).await,

@@ -22,9 +22,9 @@ use remuda_plan::pool::world::Manager;
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{PlanArgs, PlanFormat},
+    cli::{CloudArgs, PlanArgs, PlanFormat},
     config::{self, Found},
-    output, preview_view,
+    output, preview_view, reach,
     up::state::UpState,
 };
 
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: PlanArgs) -> Result<ExitCode> {
             |found| found.config.default_namespace.clone(),
         )
     });
-    let context = context(found.as_ref())?;
+    let context = context(found.as_ref(), args.clouds)?;
     let live = found.is_some().then(|| context.objects.clone());
     let wanted = match &found {
         Some(found) => {
@@ -81,7 +81,7 @@ fn show(previews: &[Preview], format: PlanFormat) -> Result<()> {
 
 /// What previews read: the API when there is one, and the clouds (the simulated ones of a
 /// `remuda up`, else the real).
-pub(super) fn context(found: Option<&Found>) -> Result<ControllerContext> {
+pub(super) fn context(found: Option<&Found>, clouds: CloudArgs) -> Result<ControllerContext> {
     let config = found.map_or_else(
         || kube::Config::new(http::Uri::from_static("https://no-api.remuda.invalid")),
         |found| found.config.clone(),
@@ -93,14 +93,13 @@ pub(super) fn context(found: Option<&Found>) -> Result<ControllerContext> {
         .unwrap_or_default();
     let aws = AwsBackend::new(remuda_aws::Options {
         endpoint_url: simulated.aws_endpoint(),
-        ..remuda_aws::Options::default()
+        ..reach::aws(clouds)
     });
-    let azure = AzureBackend::new(remuda_azure::Options {
-        endpoints: simulated
-            .azure_endpoint()
-            .map_or_else(Endpoints::default, |url| Endpoints::all_at(&url)),
-        ..remuda_azure::Options::default()
-    });
+    let mut azure = reach::azure(clouds);
+    if let Some(url) = simulated.azure_endpoint() {
+        azure.endpoints = Endpoints::all_at(&url);
+    }
+    let azure = AzureBackend::new(azure);
     let backends: [Arc<dyn PoolBackend>; 2] = [Arc::new(aws), Arc::new(azure)];
     Ok(ControllerContext::new(
         client.clone(),

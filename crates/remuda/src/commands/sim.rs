@@ -4,9 +4,9 @@ use std::{net::SocketAddr, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use remuda_sim::{
-    aws::{AwsSim, DEMO_ACCESS_KEY_ID, DEMO_SECRET_ACCESS_KEY},
+    aws::{Aws, DEMO_ACCESS_KEY_ID, DEMO_SECRET_ACCESS_KEY},
     azure::{
-        AzureSim, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_GROUP, DEMO_SUBSCRIPTION, DEMO_TENANT,
+        Azure, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_GROUP, DEMO_SUBSCRIPTION, DEMO_TENANT,
     },
 };
 use tokio::net::TcpListener;
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::{
     cli::{SimArgs, SimCloud},
     output,
-    up::clouds::{self, Cloud, Pace},
+    up::clouds::{self, Pace, Paced},
 };
 
 /// Serves until Ctrl-C.
@@ -25,14 +25,8 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
         args.listen
     );
     let (doors, welcome): (_, fn(SocketAddr) -> String) = match args.cloud {
-        SimCloud::Aws => (
-            <AwsSim as Cloud>::demo(Pace::Times(args.speed)).doors(),
-            welcome_to_aws,
-        ),
-        SimCloud::Azure => (
-            <AzureSim as Cloud>::demo(Pace::Times(args.speed)).doors(),
-            welcome_to_azure,
-        ),
+        SimCloud::Aws => (demo::<Aws>(args.speed), welcome_to_aws),
+        SimCloud::Azure => (demo::<Azure>(args.speed), welcome_to_azure),
     };
     let listener = TcpListener::bind(args.listen).await.with_context(|| {
         format!(
@@ -45,6 +39,10 @@ pub(crate) async fn run(args: SimArgs) -> Result<ExitCode> {
         .with_graceful_shutdown(clouds::interrupted())
         .await?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn demo<C: Paced>(speed: f64) -> axum::Router {
+    clouds::doors(&clouds::simulated::<C>(Pace::Times(speed)).demo())
 }
 
 fn welcome_to_aws(address: SocketAddr) -> String {

@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::core::is_upstreams as core_is_upstreams;
 use crate::{
     cli::ManagerArgs,
-    dashboard,
+    dashboard, reach,
     telemetry::health::{self, Health},
     up::clouds::interrupted,
     webhooks::{self, Settings},
@@ -234,16 +234,14 @@ fn context(
     let aws = AwsBackend::new(remuda_aws::Options {
         endpoint_url: args.aws_endpoint_url.clone(),
         meter: Some(metrics.meter(Driver::Aws)),
-        ..remuda_aws::Options::default()
+        ..reach::aws(args.clouds)
     });
-    let azure = AzureBackend::new(remuda_azure::Options {
-        endpoints: args
-            .azure_endpoint_url
-            .as_deref()
-            .map_or_else(Endpoints::default, Endpoints::all_at),
-        meter: Some(metrics.meter(Driver::Azure)),
-        ..remuda_azure::Options::default()
-    });
+    let mut azure = reach::azure(args.clouds);
+    azure.meter = Some(metrics.meter(Driver::Azure));
+    if let Some(url) = &args.azure_endpoint_url {
+        azure.endpoints = Endpoints::all_at(url);
+    }
+    let azure = AzureBackend::new(azure);
     let backends: [Arc<dyn PoolBackend>; 2] = [Arc::new(aws), Arc::new(azure)];
     ControllerContext::new(
         client.clone(),

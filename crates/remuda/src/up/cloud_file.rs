@@ -14,11 +14,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
+use remuda_sim::{Sim, Simulated};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    clouds::{Cloud, Pace},
+    clouds::{self, Pace, Paced},
     state,
 };
 
@@ -29,14 +30,15 @@ const PAUSE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// There is a file, and it cannot be read; it is left as it is.
-pub(crate) fn open<C: Cloud>(data_dir: &Path, pace: Pace) -> Result<C> {
-    let path = data_dir.join(C::FILE);
+pub(crate) fn open<C: Paced>(data_dir: &Path, pace: Pace) -> Result<Sim<C>> {
+    let path = data_dir.join(clouds::file::<C>());
+    let builder = clouds::simulated::<C>(pace);
     let saved = match fs::read(&path) {
         Ok(saved) => saved,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::demo(pace)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(builder.demo()),
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
-    C::restore(pace, &saved).map_err(|error| {
+    builder.restore(&saved).map_err(|error| {
         anyhow!(
             "the simulated {} in {} cannot be restored: {error}. Move the file away to begin with a \
              new one; machines of the old one are gone then",
@@ -54,11 +56,11 @@ pub(crate) struct CloudFile {
 
 impl CloudFile {
     /// Writes from now on.
-    pub(crate) fn keep<C: Cloud>(data_dir: &Path, sim: &C) -> Self {
+    pub(crate) fn keep<C: Simulated>(data_dir: &Path, sim: &Sim<C>) -> Self {
         let close = CancellationToken::new();
         let writer = Writer {
             sim: sim.clone(),
-            path: data_dir.join(C::FILE),
+            path: data_dir.join(clouds::file::<C>()),
         };
         let writer = tokio::spawn(writer.run(sim.changes(), close.clone()));
         Self { writer, close }
@@ -76,12 +78,12 @@ impl CloudFile {
     }
 }
 
-struct Writer<C> {
-    sim: C,
+struct Writer<C: Simulated> {
+    sim: Sim<C>,
     path: PathBuf,
 }
 
-impl<C: Cloud> Writer<C> {
+impl<C: Simulated> Writer<C> {
     async fn run(self, mut changes: watch::Receiver<u64>, close: CancellationToken) -> Result<()> {
         loop {
             changes.borrow_and_update();

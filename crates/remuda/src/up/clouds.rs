@@ -5,17 +5,18 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use remuda_aws::AwsBackend;
 use remuda_azure::{AzureBackend, Clock};
-use remuda_cloud::measured::CallMeter;
+use remuda_cloud::{measured::CallMeter, sweep::SweepTiming};
 use remuda_sim::{
-    RestoreError, SimClock,
-    aws::{AwsSim, AwsSimBuilder},
-    azure::{AzureSim, AzureSimBuilder, Timing},
+    Sim, SimBuilder, SimClock, Simulated,
+    aws::{self, Aws, AwsSim},
+    azure::{self, Azure, AzureSim},
 };
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
-    sync::watch,
 };
+
+use crate::{cli::CloudArgs, reach};
 
 /// How fast a simulated cloud is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,11 +30,11 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// A span of the cloud's time in everybody's.
-    fn scaled(self, span: Duration) -> Duration {
+    /// How many times faster than everybody's clock the cloud's runs.
+    fn speed(self) -> f64 {
         match self {
-            Self::Times(speed) => span.div_f64(speed.max(1.0)),
-            Self::AtOnce => span,
+            Self::Times(speed) => speed,
+            Self::AtOnce => 1.0,
         }
     }
 
@@ -55,129 +56,71 @@ impl std::fmt::Display for Pace {
     }
 }
 
-/// A simulated cloud, as far as serving and keeping it goes.
-pub(crate) trait Cloud: Clone + Send + Sync + 'static {
-    /// `AWS`.
-    const NAME: &'static str;
-    /// Name of its file in a data directory.
-    const FILE: &'static str;
-
-    /// A new one with its demo world, at this pace from now on.
-    fn demo(pace: Pace) -> Self;
-
-    /// The one that was saved.
-    ///
-    /// # Errors
-    /// The bytes are no saved world of it.
-    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError>;
-
-    /// Its world as bytes; they hold secrets.
-    fn save(&self) -> Vec<u8>;
-
-    /// A number that moves with each change.
-    fn changes(&self) -> watch::Receiver<u64>;
-
-    /// Its wire protocols, and the hands on its world under `/_sim`
-    /// (docs/reference/simulator.md).
-    fn doors(&self) -> axum::Router;
+/// Name of a simulated cloud's file in a data directory: `aws.json`.
+pub(crate) fn file<C: Simulated>() -> String {
+    format!("{}.json", C::NAME.to_lowercase())
 }
 
-impl Cloud for AwsSim {
-    const NAME: &'static str = "AWS";
-    const FILE: &'static str = "aws.json";
-
-    fn demo(pace: Pace) -> Self {
-        aws(pace).demo()
-    }
-
-    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError> {
-        aws(pace).restore(saved)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Self::save(self)
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        Self::changes(self)
-    }
-
-    fn doors(&self) -> axum::Router {
-        self.router().nest("/_sim", self.control_router())
-    }
-}
-
-impl Cloud for AzureSim {
-    const NAME: &'static str = "Azure";
-    const FILE: &'static str = "azure.json";
-
-    fn demo(pace: Pace) -> Self {
-        azure(pace).demo()
-    }
-
-    fn restore(pace: Pace, saved: &[u8]) -> Result<Self, RestoreError> {
-        azure(pace).restore(saved)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Self::save(self)
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        Self::changes(self)
-    }
-
-    fn doors(&self) -> axum::Router {
-        self.router().nest("/_sim", self.control_router())
-    }
-}
-
-fn aws(pace: Pace) -> AwsSimBuilder {
-    AwsSim::builder()
+/// A simulated cloud at this pace from now on.
+pub(crate) fn simulated<C: Paced>(pace: Pace) -> SimBuilder<C> {
+    Sim::builder()
         .clock(pace.clock())
+        .timing(<C as Paced>::timing(pace))
         .seed(fastrand::u64(..))
 }
 
-fn azure(pace: Pace) -> AzureSimBuilder {
-    let mut timing = match pace {
-        Pace::Times(_) => Timing::realistic(),
-        Pace::AtOnce => Timing::immediate(),
-    };
-    // Clients wait in real time, and what they wait for passes in the cloud's.
-    let wait = Duration::from_secs(timing.retry_after);
-    timing.retry_after = match pace {
-        Pace::Times(_) => pace.scaled(wait).as_secs().max(1),
-        Pace::AtOnce => 1,
-    };
-    AzureSim::builder()
-        .clock(pace.clock())
-        .timing(timing)
-        .seed(fastrand::u64(..))
+/// How long a cloud's processes take where it runs faster than its clients.
+pub(crate) trait Paced: Simulated {
+    /// At that pace.
+    fn timing(pace: Pace) -> Self::Timing;
+}
+
+impl Paced for Aws {
+    fn timing(pace: Pace) -> aws::Timing {
+        match pace {
+            Pace::Times(_) => aws::Timing::realistic(),
+            Pace::AtOnce => aws::Timing::immediate(),
+        }
+    }
+}
+
+impl Paced for Azure {
+    /// Clients wait in real time, and what they wait for passes in the cloud's.
+    fn timing(pace: Pace) -> azure::Timing {
+        let mut timing = match pace {
+            Pace::Times(_) => azure::Timing::realistic(),
+            Pace::AtOnce => azure::Timing::immediate(),
+        };
+        let wait = Duration::from_secs(timing.retry_after).div_f64(pace.speed().max(1.0));
+        timing.retry_after = match pace {
+            Pace::Times(_) => wait.as_secs().max(1),
+            Pace::AtOnce => 1,
+        };
+        timing
+    }
+}
+
+/// Its wire protocols, and the hands on its world under `/_sim` (docs/reference/simulator.md).
+pub(crate) fn doors<C: Simulated>(sim: &Sim<C>) -> axum::Router {
+    sim.router().nest("/_sim", sim.control_router())
 }
 
 /// A backend whose AWS is in this process, or AWS itself where there is none. Reads may be as old as
 /// on AWS in the cloud's own time: a cloud that runs ten times faster is read ten times more often.
 pub(crate) fn aws_backend(
     sim: Option<&AwsSim>,
-    pace: Pace,
+    (pace, clouds): (Pace, CloudArgs),
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AwsBackend {
     let Some(sim) = sim else {
         return AwsBackend::new(remuda_aws::Options {
             meter,
-            ..remuda_aws::Options::default()
+            ..reach::aws(clouds)
         });
     };
-    let real = remuda_aws::SweepTiming::default();
-    let sweep = remuda_aws::SweepTiming {
-        steady: pace.scaled(real.steady),
-        converging: pace.scaled(real.converging),
-        cycle_spacing: pace.scaled(real.cycle_spacing),
-        supplement_spacing: pace.scaled(real.supplement_spacing),
-        gather: real.gather,
-    };
     let options = remuda_aws::Options {
-        sweep,
+        in_flight: clouds.cloud_concurrency.into(),
+        sweep: SweepTiming::default().at_speed(pace.speed()),
         ceilings: Vec::new(),
         meter,
         ..remuda_aws::Options::default()
@@ -188,26 +131,19 @@ pub(crate) fn aws_backend(
 /// The same for Azure.
 pub(crate) fn azure_backend(
     sim: Option<&AzureSim>,
-    pace: Pace,
+    (pace, clouds): (Pace, CloudArgs),
     meter: Option<Arc<dyn CallMeter>>,
 ) -> AzureBackend {
     let Some(sim) = sim else {
         return AzureBackend::new(remuda_azure::Options {
             meter,
-            ..remuda_azure::Options::default()
+            ..reach::azure(clouds)
         });
-    };
-    let real = remuda_azure::SweepTiming::default();
-    let sweep = remuda_azure::SweepTiming {
-        steady: pace.scaled(real.steady),
-        converging: pace.scaled(real.converging),
-        cycle_spacing: pace.scaled(real.cycle_spacing),
-        supplement_spacing: pace.scaled(real.supplement_spacing),
-        gather: real.gather,
     };
     let clock = sim.clock();
     let options = remuda_azure::Options {
-        sweep,
+        in_flight: clouds.cloud_concurrency.into(),
+        sweep: SweepTiming::default().at_speed(pace.speed()),
         ceilings: Vec::new(),
         meter,
         // Assertions are checked against the cloud's clock.
@@ -222,14 +158,17 @@ pub(crate) fn azure_backend(
 ///
 /// # Errors
 /// No port can be had.
-pub(crate) async fn serve<C: Cloud>(sim: &C, last: Option<u16>) -> std::io::Result<SocketAddr> {
+pub(crate) async fn serve<C: Simulated>(
+    sim: &Sim<C>,
+    last: Option<u16>,
+) -> std::io::Result<SocketAddr> {
     let free = super::state::loopback(0);
     let listener = match TcpListener::bind(super::state::loopback(last.unwrap_or(0))).await {
         Ok(listener) => listener,
         Err(_) => TcpListener::bind(free).await?,
     };
     let address = listener.local_addr()?;
-    let router = sim.doors();
+    let router = doors(sim);
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
             tracing::warn!(%error, cloud = C::NAME, "the simulated cloud no longer listens");

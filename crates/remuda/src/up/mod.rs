@@ -30,14 +30,18 @@ use remuda_controllers::{
     metrics::Metrics, workload::KubeconfigClusters,
 };
 use remuda_plan::{driver::Driver, pool::world::Manager};
-use remuda_sim::{aws::AwsSim, azure::AzureSim};
+use remuda_sim::{
+    Sim,
+    aws::Aws,
+    azure::{Azure, AzureSim},
+};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     call_ledger::CallLedger,
     cloud_file::CloudFile,
-    clouds::{Cloud, Pace},
+    clouds::{Pace, Paced},
     clusters::Clusters,
     demo::Standing,
     progress::Progress,
@@ -143,7 +147,7 @@ impl Up {
 
         let clusters = Clusters::new(&server, which);
         let mut cloud_files = Vec::new();
-        let aws = cloud::<AwsSim>(which.aws, dir, setting.pace, last.aws_port, progress).await?;
+        let aws = cloud::<Aws>(which.aws, dir, setting.pace, last.aws_port, progress).await?;
         if let Some((sim, _)) = &aws {
             if setting.keeps_clouds {
                 cloud_files.push(CloudFile::keep(dir, sim));
@@ -151,7 +155,7 @@ impl Up {
             sim.run_nodes(Arc::new(clusters.clone()));
         }
         let azure =
-            cloud::<AzureSim>(which.azure, dir, setting.pace, last.azure_port, progress).await?;
+            cloud::<Azure>(which.azure, dir, setting.pace, last.azure_port, progress).await?;
         if let Some((sim, _)) = &azure {
             if setting.keeps_clouds {
                 cloud_files.push(CloudFile::keep(dir, sim));
@@ -170,12 +174,12 @@ impl Up {
         let backends: [Arc<dyn PoolBackend>; 2] = [
             Arc::new(clouds::aws_backend(
                 sims.0,
-                setting.pace,
+                (setting.pace, args.clouds),
                 Some(health::meter(&calls, &metrics, Driver::Aws)),
             )),
             Arc::new(clouds::azure_backend(
                 sims.1,
-                setting.pace,
+                (setting.pace, args.clouds),
                 Some(health::meter(&calls, &metrics, Driver::Azure)),
             )),
         ];
@@ -318,20 +322,20 @@ impl Up {
 
 /// Opens a simulated cloud and serves it, saying so; nothing where the real one is meant, which is
 /// sent nothing before a pool asks.
-async fn cloud<C: Cloud>(
+async fn cloud<C: Paced>(
     kind: CloudKind,
     dir: &Path,
     pace: Pace,
     last: Option<u16>,
     progress: &mut Progress,
-) -> Result<Option<(C, SocketAddr)>> {
+) -> Result<Option<(Sim<C>, SocketAddr)>> {
     if kind == CloudKind::Real {
         progress.begin(C::NAME);
         progress.done("the real one, with the credentials of each pool's identity");
         return Ok(None);
     }
     progress.begin(&format!("simulated {}", C::NAME));
-    let sim: C = cloud_file::open(dir, pace)?;
+    let sim = cloud_file::open::<C>(dir, pace)?;
     let address = clouds::serve(&sim, last)
         .await
         .with_context(|| format!("serving the simulated {}", C::NAME))?;

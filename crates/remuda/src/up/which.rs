@@ -26,14 +26,18 @@ impl Which {
             aws: args.aws,
             azure: args.azure,
         };
+        ensure!(
+            !args.clouds.ambient_credentials || !which.both_simulated(),
+            "simulated clouds know nothing of this machine's identity: leave out \
+             --ambient-credentials, or say --aws real or --azure real"
+        );
         which.check(args.demo, dir, last)?;
         Ok(which)
     }
 
     fn check(self, demo: bool, dir: &Path, last: &UpState) -> Result<()> {
-        let both_simulated = self.aws == CloudKind::Simulated && self.azure == CloudKind::Simulated;
         ensure!(
-            !demo || both_simulated,
+            !demo || self.both_simulated(),
             "the demo's pools and credentials are the simulated clouds': leave out --demo, or \
              --aws real and --azure real"
         );
@@ -42,6 +46,10 @@ impl Which {
         let azure = last.azure_is_real.or(last.azure_port.map(|_| false));
         stays("AWS", "--aws", self.aws, aws, dir)?;
         stays("Azure", "--azure", self.azure, azure, dir)
+    }
+
+    fn both_simulated(self) -> bool {
+        self.aws == CloudKind::Simulated && self.azure == CloudKind::Simulated
     }
 
     /// The cloud that a cluster's exports are about runs in this process.

@@ -21,21 +21,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::AwsSim;
-use crate::control::{self, Reply, bad, done, found};
+use crate::control::{Reply, bad, done, found};
 
-impl AwsSim {
-    /// The control API. `sim.router().nest("/_sim", sim.control_router())` serves it beside the
-    /// services: no bucket can have that name.
-    pub fn control_router(&self) -> Router {
-        Router::new()
-            .route("/world", get(world))
-            .route("/capacity", post(capacity))
-            .route("/quota", post(quota))
-            .route("/groups/{name}/cpu", post(cpu))
-            .route("/instances/{id}/{verb}", post(instance))
-            .with_state(self.clone())
-            .merge(control::router(self.faults(), self.journal()))
-    }
+/// What of the control API is this cloud's own.
+pub(super) fn router(sim: &AwsSim) -> Router {
+    Router::new()
+        .route("/world", get(world))
+        .route("/capacity", post(capacity))
+        .route("/quota", post(quota))
+        .route("/groups/{name}/cpu", post(cpu))
+        .route("/instances/{id}/{verb}", post(instance))
+        .with_state(sim.clone())
 }
 
 async fn world(State(sim): State<AwsSim>) -> Json<Value> {

@@ -23,11 +23,10 @@ mod state;
 mod sts;
 mod world;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use axum::Router;
-use jiff::Timestamp;
-use tokio::sync::watch;
+use axum::{Router, extract::Request, response::Response};
+use tokio::task::JoinHandle;
 
 pub use demo::{
     DEMO_ACCESS_KEY_ID, DEMO_ACCOUNT, DEMO_BUCKET, DEMO_CONTROLLER_ROLE_ARN, DEMO_REGION,
@@ -43,165 +42,86 @@ pub use world::{
 };
 
 use self::state::Fabric;
-use crate::{Faults, Journal, RestoreError, SimClock, cloud::Cloud, events::EventQueue};
+use crate::{
+    Faults, RestoreError, Sim,
+    cloud::Cloud,
+    events::EventQueue,
+    kubelet::{self, NodeOptions, WorkloadApis},
+    sim::{SimBuilder, Simulated, Start},
+};
 
 /// A simulated AWS. Clones share the world.
-#[derive(Clone)]
-pub struct AwsSim {
-    pub(crate) inner: Arc<Inner>,
-}
+pub type AwsSim = Sim<Aws>;
+
+/// What an [`AwsSim`] is made of.
+pub type AwsSimBuilder = SimBuilder<Aws>;
 
 pub(crate) type Inner = Cloud<State>;
 
-/// What an [`AwsSim`] is made of.
+/// What AWS adds to a simulated cloud.
 #[derive(Debug)]
-pub struct AwsSimBuilder {
-    clock: Option<SimClock>,
-    seed: u64,
-    timing: Option<Timing>,
-}
+pub struct Aws;
 
-impl AwsSimBuilder {
-    /// The world's clock; without one it starts at 2026-10-01 and runs at normal speed.
-    #[must_use]
-    pub fn clock(mut self, clock: SimClock) -> Self {
-        self.clock = Some(clock);
-        self
-    }
+impl Simulated for Aws {
+    const NAME: &'static str = "AWS";
+    type Timing = Timing;
+    type Behaviour = ();
+    type State = State;
 
-    /// What ids and addresses are drawn from: equal seeds, equal worlds.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// How long processes take; without it [`Timing::realistic`], or [`Timing::immediate`] on an
-    /// immediate clock.
-    #[must_use]
-    pub fn timing(mut self, timing: Timing) -> Self {
-        self.timing = Some(timing);
-        self
-    }
-
-    /// An empty world.
-    pub fn build(self) -> AwsSim {
-        AwsSim::of(State::new(self.fabric()))
-    }
-
-    /// The world that [`AwsSim::save`] saved. It goes on from the moment it was saved at: on a
-    /// clock that is ahead, time has passed in which nobody looked; one that is behind is set to
-    /// that moment. Ids are drawn from what the saved world would have drawn from, shifted by the
-    /// seed. Timing is the builder's; faults, the journal and earlier states are not restored.
-    ///
-    /// # Errors
-    /// The bytes are no saved world, or one of another format.
-    pub fn restore(self, saved: &[u8]) -> Result<AwsSim, RestoreError> {
-        saved::restore(self.fabric(), saved).map(AwsSim::of)
-    }
-
-    fn fabric(self) -> Fabric {
-        let clock = self.clock.unwrap_or_else(|| {
-            let start = Timestamp::from_second(1_790_812_800).unwrap_or(Timestamp::UNIX_EPOCH);
-            SimClock::starting_at(start)
-        });
-        let timing = self.timing.unwrap_or_else(|| {
-            if clock.is_immediate() {
-                Timing::immediate()
-            } else {
-                Timing::realistic()
-            }
-        });
-        Fabric {
-            now: clock.now(),
-            clock,
-            rng: fastrand::Rng::with_seed(self.seed),
-            timing,
-            events: EventQueue::default(),
-            regions: std::collections::BTreeMap::new(),
-            faults: Faults::default(),
-            nodes: None,
+    fn timing(immediate: bool) -> Timing {
+        if immediate {
+            Timing::immediate()
+        } else {
+            Timing::realistic()
         }
     }
 
-    /// The DEMO world of the AWS document: region, zones, subnets, security groups, profile,
-    /// bucket, images and one account key.
-    pub fn demo(self) -> AwsSim {
-        let sim = self.build();
+    fn begin(start: Start<Self>) -> State {
+        State::new(fabric(start))
+    }
+
+    fn restore(start: Start<Self>, saved: &[u8]) -> Result<State, RestoreError> {
+        saved::restore(fabric(start), saved)
+    }
+
+    fn save(state: &State) -> Vec<u8> {
+        saved::save(state)
+    }
+
+    /// Region, zones, subnets, security groups, profile, bucket, images and one account key.
+    fn furnish(sim: &AwsSim) {
         demo::furnish(&sim.world());
-        sim
+    }
+
+    async fn serve(cloud: Arc<Inner>, request: Request) -> Response {
+        service::serve(cloud, request).await
+    }
+
+    fn control(sim: &AwsSim) -> Router {
+        control::router(sim)
+    }
+
+    fn run(sim: AwsSim, apis: Arc<dyn WorkloadApis>, options: NodeOptions) -> JoinHandle<()> {
+        kubelet::run(sim, apis, options)
+    }
+}
+
+fn fabric(start: Start<Aws>) -> Fabric {
+    Fabric {
+        now: start.clock.now(),
+        clock: start.clock,
+        rng: start.random,
+        timing: start.timing,
+        events: EventQueue::default(),
+        regions: std::collections::BTreeMap::new(),
+        faults: Faults::default(),
+        nodes: None,
     }
 }
 
 impl AwsSim {
-    /// Starts with nothing decided.
-    pub fn builder() -> AwsSimBuilder {
-        AwsSimBuilder {
-            clock: None,
-            seed: 0,
-            timing: None,
-        }
-    }
-
-    fn of(state: State) -> Self {
-        let (clock, faults) = (state.fabric.clock.clone(), state.fabric.faults.clone());
-        Self {
-            inner: Arc::new(Cloud::new(state, clock, faults)),
-        }
-    }
-
-    /// The world as bytes, for [`AwsSimBuilder::restore`]. They hold secrets: keys of accounts and
-    /// sessions, and what lies in buckets.
-    pub fn save(&self) -> Vec<u8> {
-        saved::save(&self.inner.lock())
-    }
-
-    /// A number that moves with each change: requests that write, events, hands on the world,
-    /// nodes that join.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changes.subscribe()
-    }
-
-    /// All four services: for calls in process and for a listener.
-    pub fn router(&self) -> Router {
-        let inner = self.inner.clone();
-        Router::new()
-            .fallback(move |request: axum::extract::Request| service::serve(inner.clone(), request))
-    }
-
-    /// The record of calls.
-    pub fn journal(&self) -> Journal {
-        self.inner.journal.clone()
-    }
-
-    /// The fault scripts.
-    pub fn faults(&self) -> Faults {
-        self.inner.faults.clone()
-    }
-
     /// The hands on the world.
     pub fn world(&self) -> World {
-        World::new(self.inner.clone())
-    }
-
-    /// The world's clock.
-    pub fn clock(&self) -> SimClock {
-        self.inner.clock.clone()
-    }
-
-    /// Handles the events that are due; when the next one comes. Requests do this by themselves.
-    pub fn tick(&self) -> Option<Timestamp> {
-        self.inner.tick()
-    }
-
-    /// Lets `span` of simulated time pass and handles what comes due in it.
-    pub async fn pass(&self, span: Duration) {
-        self.inner.pass(span).await;
-    }
-}
-
-impl std::fmt::Debug for AwsSim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AwsSim").finish_non_exhaustive()
+        World::new(Arc::clone(&self.inner))
     }
 }

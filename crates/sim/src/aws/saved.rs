@@ -77,7 +77,7 @@ pub(super) fn restore(mut fabric: Fabric, bytes: &[u8]) -> Result<State, Restore
     fabric.events = saved.events.into_owned();
     fabric.regions = saved.regions.into_owned();
     let mut state = State::new(fabric);
-    state.put_estates(estates);
+    state.estates = estates.into();
     state.identity = saved.identity.into_owned();
     state.buckets = saved.buckets.into_owned();
     state.kubelets = saved.kubelets.into_owned();

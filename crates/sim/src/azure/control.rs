@@ -26,26 +26,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{AzureSim, Lock};
-use crate::control::{self, Reply, bad, done, found};
+use crate::control::{Reply, bad, done, found};
 
-impl AzureSim {
-    /// The control API. `sim.router().nest("/_sim", sim.control_router())` serves it beside ARM.
-    pub fn control_router(&self) -> Router {
-        let instance = "/scale-sets/{name}/instances/{id}/{verb}";
-        let guest = "/scale-sets/{name}/instances/{id}/metadata";
-        Router::new()
-            .route("/world", get(world))
-            .route("/capacity", post(capacity))
-            .route("/quota", post(quota))
-            .route("/lock", post(lock))
-            .route("/throttle", post(throttle))
-            .route("/autoscale", post(autoscale))
-            .route("/scale-sets/{name}/cpu", post(cpu))
-            .route(instance, post(operate))
-            .route(&format!("{guest}/{{*rest}}"), any(metadata))
-            .with_state(self.clone())
-            .merge(control::router(self.faults(), self.journal()))
-    }
+/// What of the control API is this cloud's own.
+pub(super) fn router(sim: &AzureSim) -> Router {
+    let instance = "/scale-sets/{name}/instances/{id}/{verb}";
+    let guest = "/scale-sets/{name}/instances/{id}/metadata";
+    Router::new()
+        .route("/world", get(world))
+        .route("/capacity", post(capacity))
+        .route("/quota", post(quota))
+        .route("/lock", post(lock))
+        .route("/throttle", post(throttle))
+        .route("/autoscale", post(autoscale))
+        .route("/scale-sets/{name}/cpu", post(cpu))
+        .route(instance, post(operate))
+        .route(&format!("{guest}/{{*rest}}"), any(metadata))
+        .with_state(sim.clone())
 }
 
 async fn world(State(sim): State<AzureSim>) -> Json<Value> {

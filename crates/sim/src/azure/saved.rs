@@ -92,7 +92,7 @@ pub(super) fn restore(mut fabric: Fabric, bytes: &[u8]) -> Result<State, Restore
     fabric.regions = saved.regions.into_owned();
     fabric.images = saved.images.into_owned();
     let mut state = State::new(fabric);
-    state.put_subscriptions(subscriptions);
+    state.subscriptions = subscriptions.into();
     state.directory = saved.directory.into_owned();
     state.kubelets = saved.kubelets.into_owned();
     Ok(state)

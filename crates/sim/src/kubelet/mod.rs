@@ -32,7 +32,6 @@ use tokio::{
 };
 
 pub(crate) use self::host::{Hosts, Kubelets, NodeNews, Place};
-use crate::{aws::AwsSim, azure::AzureSim};
 
 /// Requests of nodes under way at once. Ours: enough to keep a server busy, few enough to leave it
 /// room for others.
@@ -72,41 +71,12 @@ struct Nodes<H> {
     met: mpsc::UnboundedSender<String>,
 }
 
-impl AwsSim {
-    /// Starts simulated nodes for all instances, those that already run included, and moves the
-    /// world in the background from then on. Nodes that had joined before, in a world that was
-    /// restored, stay joined. The task runs until it is aborted.
-    pub fn run_nodes(&self, apis: Arc<dyn WorkloadApis>) -> JoinHandle<()> {
-        self.run_nodes_with(apis, NodeOptions::default())
-    }
-
-    /// As [`Self::run_nodes`], with options.
-    pub fn run_nodes_with(
-        &self,
-        apis: Arc<dyn WorkloadApis>,
-        options: NodeOptions,
-    ) -> JoinHandle<()> {
-        run(self.clone(), apis, options)
-    }
-}
-
-impl AzureSim {
-    /// As [`AwsSim::run_nodes`].
-    pub fn run_nodes(&self, apis: Arc<dyn WorkloadApis>) -> JoinHandle<()> {
-        self.run_nodes_with(apis, NodeOptions::default())
-    }
-
-    /// As [`Self::run_nodes`], with options.
-    pub fn run_nodes_with(
-        &self,
-        apis: Arc<dyn WorkloadApis>,
-        options: NodeOptions,
-    ) -> JoinHandle<()> {
-        run(self.clone(), apis, options)
-    }
-}
-
-fn run<H: Hosts>(host: H, apis: Arc<dyn WorkloadApis>, options: NodeOptions) -> JoinHandle<()> {
+/// Runs the nodes of a host's machines until it is aborted.
+pub(crate) fn run<H: Hosts>(
+    host: H,
+    apis: Arc<dyn WorkloadApis>,
+    options: NodeOptions,
+) -> JoinHandle<()> {
     let (sender, news) = mpsc::unbounded_channel();
     let first = host.listen(sender);
     let (met, clusters) = mpsc::unbounded_channel();

@@ -324,6 +324,14 @@ impl World {
         handle_of(pool, &context(pool, &ownership, self.now()))
     }
 
+    /// What should exist of a pool.
+    pub fn desired(&self, pool: &Pool) -> remuda_plan::driver::Desired {
+        let ownership = pool.ownership();
+        let context = context(pool, &ownership, self.now());
+        let desired = Driver::Aws.desired(&pool.inputs, &pool.variables, &context);
+        desired.unwrap()
+    }
+
     /// Stops an instance behind its group's back.
     pub async fn stop_instance(&self, id: &str) {
         self.probe

@@ -182,6 +182,14 @@ impl World {
         self.sim.clock().now().as_second()
     }
 
+    /// What should exist of a pool.
+    pub fn desired(&self, pool: &Pool) -> remuda_plan::driver::Desired {
+        let ownership = pool.ownership();
+        let context = self.context(pool, &ownership);
+        let desired = Driver::Azure.desired(&pool.inputs, &pool.variables, &context);
+        desired.unwrap()
+    }
+
     /// One pass towards what the inputs ask for.
     pub async fn pass(&self, pool: &mut Pool) -> Pass {
         self.recorded(pool, Goal::Inputs).await

@@ -10,7 +10,7 @@ pub(crate) type EstateId = Place;
 
 /// Something that happens by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Event {
+pub enum Event {
     /// A group looks at itself and acts.
     GroupWork(EstateId, Name),
     /// A target-tracking policy looks at its metric.

@@ -34,7 +34,9 @@ use self::{
     identity::Identity,
 };
 use super::s3::Bucket;
-use crate::{cloud::CloudState, history::History, kubelet::Kubelets};
+use crate::{
+    Faults, SimClock, cloud::CloudState, events::EventQueue, kubelet::Kubelets, parts::Parts,
+};
 
 /// A name or id that many places hold.
 pub(crate) type Name = Arc<str>;
@@ -53,40 +55,32 @@ pub(crate) struct View<'a> {
 }
 
 /// The whole world.
-pub(crate) struct State {
+pub struct State {
     pub(crate) fabric: Fabric,
-    pub(crate) estates: Vec<Estate>,
+    /// With their earlier states, for stale reads.
+    pub(crate) estates: Parts<Estate>,
     pub(crate) identity: Identity,
     pub(crate) buckets: BTreeMap<String, Bucket>,
     pub(crate) kubelets: Kubelets,
     /// How often the world changed.
     revision: u64,
-    /// Earlier states an estate was in until the moment beside them, for stale reads.
-    history: Vec<History<Estate>>,
 }
 
 impl State {
     pub(crate) fn new(fabric: Fabric) -> Self {
         Self {
             fabric,
-            estates: Vec::new(),
+            estates: Parts::default(),
             identity: Identity::default(),
             buckets: BTreeMap::new(),
             kubelets: Kubelets::default(),
             revision: 0,
-            history: Vec::new(),
         }
     }
 
     /// Says that something changes.
     pub(crate) fn touch(&mut self) {
         self.revision += 1;
-    }
-
-    /// Puts saved estates in the place of those that are there.
-    pub(crate) fn put_estates(&mut self, estates: Vec<Estate>) {
-        self.history = estates.iter().map(|_| History::default()).collect();
-        self.estates = estates;
     }
 
     /// Where an account's things in a region are; `None` when there is no such region.
@@ -101,7 +95,6 @@ impl State {
         let id = self.estates.len();
         self.estates
             .push(Estate::new(id, account.into(), region.into()));
-        self.history.push(History::default());
         Some(id)
     }
 
@@ -125,7 +118,7 @@ impl State {
 
     /// The estate as it was at `moment`; `None` when it has not changed since.
     pub(crate) fn as_of(&self, id: EstateId, moment: Timestamp) -> Option<Arc<Estate>> {
-        self.history[id].as_of(moment)
+        self.estates.as_of(id, moment)
     }
 
     fn remember(&mut self, id: EstateId) {
@@ -134,7 +127,31 @@ impl State {
             .timing
             .read_lag
             .max(self.fabric.faults.longest_stale_read());
-        self.history[id].remember(&self.estates[id], self.fabric.now, span);
+        self.estates.remember(id, self.fabric.now, span);
+    }
+}
+
+impl CloudState for State {
+    type Event = Event;
+
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn clock(&self) -> &SimClock {
+        &self.fabric.clock
+    }
+
+    fn faults(&self) -> &Faults {
+        &self.fabric.faults
+    }
+
+    fn course(&mut self) -> (&mut Timestamp, &mut EventQueue<Event>) {
+        (&mut self.fabric.now, &mut self.fabric.events)
+    }
+
+    fn next_event(&self) -> Option<Timestamp> {
+        self.fabric.events.next_at()
     }
 
     fn handle(&mut self, event: Event) {
@@ -162,24 +179,5 @@ impl State {
             }
             Event::SpotEnds(id, instance) => self.site(id).spot_ends(&instance),
         }
-    }
-}
-
-impl CloudState for State {
-    fn revision(&self) -> u64 {
-        self.revision
-    }
-
-    fn advance(&mut self) {
-        let present = self.fabric.clock.now();
-        while let Some((at, event)) = self.fabric.events.pop_due(present) {
-            self.fabric.now = self.fabric.now.max(at);
-            self.handle(event);
-        }
-        self.fabric.now = self.fabric.now.max(present);
-    }
-
-    fn next_event(&self) -> Option<Timestamp> {
-        self.fabric.events.next_at()
     }
 }

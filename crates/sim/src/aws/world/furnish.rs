@@ -232,7 +232,7 @@ impl World {
 
     /// Takes a subnet away, as a person would who tore down half a cluster.
     pub fn remove_subnet(&self, id: &str) {
-        for estate in &mut self.hand().estates {
+        for estate in self.hand().estates.iter_mut() {
             estate.compute.subnets.remove(id);
         }
     }

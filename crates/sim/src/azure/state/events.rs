@@ -7,7 +7,7 @@ use crate::kubelet::Place;
 
 /// A scale set, by place and keys. A set made anew under its old name has another serial number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SetRef {
+pub struct SetRef {
     pub(crate) place: Place,
     /// Key of the group.
     pub(crate) group: Name,
@@ -18,7 +18,7 @@ pub(crate) struct SetRef {
 
 /// Something that happens by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Event {
+pub enum Event {
     /// An instance takes its next step, if nothing else happened to it since.
     Instance {
         set: SetRef,

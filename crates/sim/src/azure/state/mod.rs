@@ -34,9 +34,11 @@ pub use self::{
 };
 use super::service::Budgets;
 use crate::{
+    Faults, SimClock,
     cloud::CloudState,
-    history::History,
+    events::EventQueue,
     kubelet::{Kubelets, Place},
+    parts::Parts,
 };
 
 /// A name or id that many places hold.
@@ -56,27 +58,25 @@ pub(crate) struct View<'a> {
 }
 
 /// The whole world.
-pub(crate) struct State {
+pub struct State {
     pub(crate) fabric: Fabric,
-    pub(crate) subscriptions: Vec<Subscription>,
+    /// With their earlier states, for stale reads.
+    pub(crate) subscriptions: Parts<Subscription>,
     pub(crate) directory: Directory,
     pub(crate) budgets: Budgets,
     pub(crate) kubelets: Kubelets,
     revision: u64,
-    /// Earlier states of each subscription, for stale reads.
-    history: Vec<History<Subscription>>,
 }
 
 impl State {
     pub(crate) fn new(fabric: Fabric) -> Self {
         Self {
             fabric,
-            subscriptions: Vec::new(),
+            subscriptions: Parts::default(),
             directory: Directory::default(),
             budgets: Budgets::default(),
             kubelets: Kubelets::default(),
             revision: 0,
-            history: Vec::new(),
         }
     }
 
@@ -92,12 +92,6 @@ impl State {
             .position(|known| known.id.eq_ignore_ascii_case(subscription))
     }
 
-    /// Adds a subscription, or puts saved ones in the place of those that are there.
-    pub(crate) fn put_subscriptions(&mut self, subscriptions: Vec<Subscription>) {
-        self.history = subscriptions.iter().map(|_| History::default()).collect();
-        self.subscriptions = subscriptions;
-    }
-
     /// Adds a subscription that is not there yet.
     pub(crate) fn add_subscription(&mut self, id: &str, tenant: &str) -> Place {
         if let Some(place) = self.place_of(id) {
@@ -107,7 +101,6 @@ impl State {
         let place = self.subscriptions.len();
         self.subscriptions
             .push(Subscription::new(place, id, tenant));
-        self.history.push(History::default());
         place
     }
 
@@ -116,7 +109,7 @@ impl State {
         self.touch();
         let lag = self.fabric.timing.read_lag;
         let span = lag.max(self.fabric.faults.longest_stale_read());
-        self.history[place].remember(&self.subscriptions[place], self.fabric.now, span);
+        self.subscriptions.remember(place, self.fabric.now, span);
         Site {
             subscription: &mut self.subscriptions[place],
             fabric: &mut self.fabric,
@@ -133,7 +126,31 @@ impl State {
 
     /// The subscription as it was at `moment`; `None` when it has not changed since.
     pub(crate) fn as_of(&self, place: Place, moment: Timestamp) -> Option<Arc<Subscription>> {
-        self.history[place].as_of(moment)
+        self.subscriptions.as_of(place, moment)
+    }
+}
+
+impl CloudState for State {
+    type Event = Event;
+
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn clock(&self) -> &SimClock {
+        &self.fabric.clock
+    }
+
+    fn faults(&self) -> &Faults {
+        &self.fabric.faults
+    }
+
+    fn course(&mut self) -> (&mut Timestamp, &mut EventQueue<Event>) {
+        (&mut self.fabric.now, &mut self.fabric.events)
+    }
+
+    fn next_event(&self) -> Option<Timestamp> {
+        self.fabric.events.next_at()
     }
 
     fn handle(&mut self, event: Event) {
@@ -155,24 +172,5 @@ impl State {
                 serial,
             } => self.autoscale(place, &group, &setting, serial),
         }
-    }
-}
-
-impl CloudState for State {
-    fn revision(&self) -> u64 {
-        self.revision
-    }
-
-    fn advance(&mut self) {
-        let present = self.fabric.clock.now();
-        while let Some((at, event)) = self.fabric.events.pop_due(present) {
-            self.fabric.now = self.fabric.now.max(at);
-            self.handle(event);
-        }
-        self.fabric.now = self.fabric.now.max(present);
-    }
-
-    fn next_event(&self) -> Option<Timestamp> {
-        self.fabric.events.next_at()
     }
 }

@@ -148,7 +148,7 @@ impl World {
     /// Takes away what a scale set may refer to.
     pub fn remove_resource(&self, resource_id: &str) {
         self.change(|state| {
-            for subscription in &mut state.subscriptions {
+            for subscription in state.subscriptions.iter_mut() {
                 subscription.things.remove(&id::key(resource_id));
             }
         });

@@ -110,7 +110,7 @@ impl World {
     pub fn scale_sets(&self) -> Vec<ScaleSetInfo> {
         let state = self.state();
         let mut found = Vec::new();
-        for subscription in &state.subscriptions {
+        for subscription in state.subscriptions.iter() {
             let groups = subscription.groups.values();
             let sets = groups.flat_map(|group| group.sets.values());
             found.extend(sets.map(|set| set_info(subscription, set)));
@@ -146,7 +146,7 @@ impl World {
     pub fn settings(&self) -> Vec<SettingInfo> {
         let state = self.state();
         let mut found = Vec::new();
-        for subscription in &state.subscriptions {
+        for subscription in state.subscriptions.iter() {
             let groups = subscription.groups.values();
             let settings = groups.flat_map(|group| group.settings.values());
             found.extend(settings.map(|setting| setting_info(subscription, setting)));

@@ -44,7 +44,7 @@ impl Hosts for AzureSim {
         state.fabric.nodes = Some(news);
         let mut gone = state.kubelets.registered.clone();
         let mut first = Vec::new();
-        for subscription in &state.subscriptions {
+        for subscription in state.subscriptions.iter() {
             let groups = subscription.groups.values();
             for set in groups.flat_map(|group| group.sets.values()) {
                 for instance in set.instances.values() {

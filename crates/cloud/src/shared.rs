@@ -5,35 +5,31 @@ use std::{
     time::Duration,
 };
 
-use remuda_cloud::CloudError;
 use remuda_plan::error::CloudFailure;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
-use crate::locked;
-
-/// A failed read is not repeated for everyone who asks within this time. Ours.
-const FAILURE_HOLDS: Duration = Duration::from_secs(5);
+use crate::{CloudError, locked, sweep::FAILURE_HOLDS};
 
 /// What a reader needs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Need {
+pub struct Need {
     /// An answer serves this long.
-    pub(crate) max_age: Duration,
+    pub max_age: Duration,
     /// Only an answer that was asked for after this.
-    pub(crate) newer_than: Option<Instant>,
+    pub newer_than: Option<Instant>,
     /// Two reads start at least this far apart.
-    pub(crate) spacing: Duration,
+    pub spacing: Duration,
     /// A read waits this long for others to join.
-    pub(crate) gather: Duration,
+    pub gather: Duration,
 }
 
 /// An answer, whole or not at all.
 #[derive(Debug)]
-pub(crate) struct Answer<V> {
+pub struct Answer<V> {
     /// What was read, or why there is nothing.
-    pub(crate) value: Result<Arc<V>, CloudFailure>,
+    pub value: Result<Arc<V>, CloudFailure>,
     /// When it was asked for.
-    pub(crate) asked_at: Instant,
+    pub asked_at: Instant,
 }
 
 impl<V> Clone for Answer<V> {
@@ -47,7 +43,7 @@ impl<V> Clone for Answer<V> {
 
 /// A read and its last answer.
 #[derive(Debug)]
-pub(crate) struct Shared<V> {
+pub struct Shared<V> {
     flight: AsyncMutex<()>,
     state: Mutex<State<V>>,
 }
@@ -74,9 +70,11 @@ impl<V> Shared<V> {
     /// The last answer that will do, or that of the next read. Those who ask while a read gathers
     /// or waits for its turn share it; those who ask while it runs share the next one.
     ///
+    /// A failure is an answer too, for a short while.
+    ///
     /// # Cancellation
     /// Whoever waits next reads in the place of a reader that went away.
-    pub(crate) async fn read(
+    pub async fn read(
         &self,
         need: Need,
         fetch: impl Future<Output = Result<V, CloudError>>,
@@ -105,7 +103,7 @@ impl<V> Shared<V> {
     }
 
     /// When the last answer was asked for.
-    pub(crate) fn answered_at(&self) -> Option<Instant> {
+    pub fn answered_at(&self) -> Option<Instant> {
         locked(&self.state)
             .answer
             .as_ref()
@@ -186,7 +184,7 @@ mod tests {
     async fn a_failure_is_not_asked_for_again_by_everyone() {
         let shared: Shared<u32> = Shared::default();
         let failed = || async {
-            let failure = crate::errors::failure(
+            let failure = crate::error::failure(
                 remuda_plan::error::FailureClass::Throttled,
                 "LIST",
                 "slow down",
