@@ -8,6 +8,7 @@
 
 mod dependencies;
 mod deploy;
+mod features;
 mod pages;
 mod permissions;
 mod proofs;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{dependencies, pages, proofs, sources, symmetry};
+use crate::{dependencies, features, pages, proofs, sources, symmetry};
 
 /// Longest file, in lines: one sitting.
 const MOST_LINES: usize = 600;
@@ -42,6 +42,7 @@ const ALLOWED_IN_CODE: [(&str, &str); 3] = [
 /// Every breach of a rule, one line each.
 pub(crate) fn breaches(root: &Path) -> Result<Vec<String>> {
     let mut breaches = dependencies::breaches(root)?;
+    breaches.extend(features::breaches(root)?);
     breaches.extend(symmetry::breaches(root)?);
     for unknown in proofs::unknown(root)? {
         breaches.push(format!("cites a statement that does not exist: {unknown}"));
