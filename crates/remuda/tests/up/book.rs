@@ -16,8 +16,11 @@ const NEWCOMER: [&str; 3] = [
     "docs/howto/autoscaling.md",
 ];
 /// The same on another.
-const OPERATOR: [&str; 3] = [
+const OPERATOR: [&str; 6] = [
     "docs/howto/doctor.md",
+    "docs/howto/cloud-permissions.md",
+    "docs/howto/aws.md",
+    "docs/howto/azure.md",
     "docs/howto/moving-from-captf.md",
     "docs/howto/disaster-recovery.md",
 ];
