@@ -39,8 +39,9 @@ use crate::{
     },
 };
 
-/// Nothing may be written for so long before the steady state is measured.
-const QUIET: Duration = Duration::from_secs(20);
+/// Nothing may be written for so long before the steady state is measured: longer than between two
+/// looks at a pool (60 s and a tenth), so that each pool was looked at once with nothing to tell.
+const QUIET: Duration = Duration::from_secs(75);
 /// How long that may take. What goes on longer is measured as part of the steady state.
 const SETTLE: Duration = Duration::from_mins(5);
 /// How often it is looked at.
