@@ -12,11 +12,22 @@ pub(crate) struct DoctorArgs {
     /// Only pools of this namespace [default: of every one].
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// Namespace of the manager itself.
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "POD_NAMESPACE",
+        default_value = "remuda-system"
+    )]
+    pub(crate) system_namespace: String,
     /// With the rights of somebody else, such as the manager's:
     /// system:serviceaccount:remuda-system:remuda-manager.
     #[arg(long = "as", value_name = "USER")]
     pub(crate) as_user: Option<String>,
-    /// Only these checks: definitions, webhooks, identities, pools, permissions, images,
+    /// Whether the manager runs the core controllers: decides which rights it needs.
+    #[arg(long, value_enum, default_value_t = CoreMode::Auto)]
+    pub(crate) core: CoreMode,
+    /// Only these checks: definitions, rights, webhooks, identities, pools, permissions, images,
     /// quotas, subnets.
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check)]
     pub(crate) only: Vec<String>,

@@ -5,11 +5,11 @@
 //! | `finding` | one line of the answer |
 //! | `draw` | the answer as text and as JSON |
 //! | `patient` | what is looked at, read once |
-//! | `api`, `definitions`, `webhooks` | checks of the management cluster |
+//! | `api`, `definitions`, `rights`, `webhooks` | checks of the management cluster |
 //! | `identities` | checks of credentials |
 //! | `pools`, `judge` | checks of what pools need of their clouds |
 //!
-//! Nothing is changed: reads and dry runs.
+//! Nothing is changed: reads, reviews of rights, and dry runs.
 
 mod api;
 mod definitions;
@@ -19,6 +19,7 @@ mod identities;
 mod judge;
 pub(crate) mod patient;
 mod pools;
+mod rights;
 mod webhooks;
 
 use futures::future::BoxFuture;
@@ -38,7 +39,7 @@ pub(crate) struct Check {
 }
 
 /// Every check, in order. The first decides whether the others can say anything.
-pub(crate) const CHECKS: [Check; 9] = [
+pub(crate) const CHECKS: [Check; 10] = [
     Check {
         name: "api",
         why: "everything is read from the Kubernetes API and written to it",
@@ -48,6 +49,11 @@ pub(crate) const CHECKS: [Check; 9] = [
         name: "definitions",
         why: "the kinds must be served, in the versions and with the contract labels that are read",
         run: |patient| Box::pin(definitions::run(patient)),
+    },
+    Check {
+        name: "rights",
+        why: "a request that the API server refuses stops what it was for",
+        run: |patient| Box::pin(rights::run(patient)),
     },
     Check {
         name: "webhooks",

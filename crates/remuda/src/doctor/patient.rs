@@ -24,16 +24,25 @@ pub(crate) struct Patient {
     pub(crate) context: Context,
     /// Namespace of the pools; empty: all.
     pub(crate) namespace: String,
+    /// Namespace of the manager itself.
+    pub(crate) system_namespace: String,
+    /// Whose rights are asked about, for people.
+    pub(crate) who: String,
+    /// The core controllers are the manager's.
+    pub(crate) core: bool,
     examined: OnceCell<Result<Vec<(PoolKey, Examination)>, ApiError>>,
 }
 
 impl Patient {
     /// What `client` reaches, and the clouds of `context`.
-    pub(crate) fn new(client: Client, context: Context, namespace: String) -> Self {
+    pub(crate) fn new(client: Client, context: Context, scope: Scope) -> Self {
         Self {
             client,
             context,
-            namespace,
+            namespace: scope.namespace,
+            system_namespace: scope.system_namespace,
+            who: scope.who,
+            core: scope.core,
             examined: OnceCell::new(),
         }
     }
@@ -78,4 +87,16 @@ impl Patient {
         tracing::debug!(elapsed = ?started.elapsed(), "the pools are examined");
         Ok(examined.into_iter().flatten().collect())
     }
+}
+
+/// What of the management cluster is looked at.
+pub(crate) struct Scope {
+    /// Namespace of the pools; empty: all.
+    pub(crate) namespace: String,
+    /// Namespace of the manager itself.
+    pub(crate) system_namespace: String,
+    /// Whose rights are asked about, for people.
+    pub(crate) who: String,
+    /// The core controllers are the manager's.
+    pub(crate) core: bool,
 }

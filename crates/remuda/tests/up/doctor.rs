@@ -75,6 +75,7 @@ fn all_is_well_and_each_fault_is_found() {
         return;
     };
     all_is_well(&running);
+    somebody_without_rights(&running);
     a_definition_without_its_label(&running, &kubectl);
     identities_that_open_nothing(&running, &kubectl);
     a_pool_that_nobody_owns(&running, &kubectl);
@@ -110,6 +111,21 @@ fn all_is_well(running: &Running) {
     assert!(text.contains("0 broken"), "{text}");
     let unknown = running.remuda(&["doctor", "--only", "everything"]);
     assert!(!unknown.status.success());
+}
+
+fn somebody_without_rights(running: &Running) {
+    let nobody = "system:serviceaccount:team-a:default";
+    let (report, code) = doctor(running, &["--only", "rights", "--as", nobody]);
+    let denied: Vec<&str> = findings(&report)
+        .filter(|(check, finding)| *check == "rights" && finding["level"] == "fail")
+        .filter_map(|(_, finding)| finding["found"].as_str())
+        .collect();
+    assert!(
+        denied.iter().any(|found| found.starts_with("may not ")
+            && found.contains("terraformmachinepools of infrastructure")),
+        "{report:#}"
+    );
+    assert_eq!(code, Some(1));
 }
 
 fn a_definition_without_its_label(running: &Running, kubectl: &Kubectl<'_>) {
