@@ -83,7 +83,9 @@ fn sums(folder: &Path) -> Result<String> {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name != "SHA256SUMS" {
             let sum = Sha256::digest(fs::read(entry.path())?);
-            let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex = sum
+                .iter()
+                .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
             lines.push(format!("{hex}  {name}\n"));
         }
     }

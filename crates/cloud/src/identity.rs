@@ -47,6 +47,9 @@ pub fn ambient_refused(cloud: &str) -> CloudFailure {
     ))
 }
 
+/// A file that a Secret carries: its key and what is in it.
+pub type Carried<'a> = (String, &'a Secret<Vec<u8>>);
+
 /// The keys of an identity Secret.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a>(pub &'a BTreeMap<String, Secret<Vec<u8>>>);
@@ -71,7 +74,7 @@ impl<'a> Keys<'a> {
     ///
     /// # Errors
     /// A path anywhere else, or to a key that is not there.
-    pub fn file(self, variable: &str) -> Result<Option<(String, &'a Secret<Vec<u8>>)>, String> {
+    pub fn file(self, variable: &str) -> Result<Option<Carried<'a>>, String> {
         let Some(path) = self.text(variable)? else {
             return Ok(None);
         };

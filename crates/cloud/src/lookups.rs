@@ -16,8 +16,11 @@ const KEPT: Duration = Duration::from_mins(5);
 /// Found values by what they were asked for with.
 #[derive(Debug)]
 pub struct Lookups<K, V> {
-    slots: Mutex<BTreeMap<K, Arc<AsyncMutex<Option<Found<V>>>>>>,
+    slots: Mutex<BTreeMap<K, Arc<Slot<V>>>>,
 }
+
+/// Whoever holds it looks up; the others wait for what it finds.
+type Slot<V> = AsyncMutex<Option<Found<V>>>;
 
 #[derive(Debug)]
 struct Found<V> {

@@ -232,13 +232,13 @@ async fn shares_of_one_size_work_side_by_side_and_those_of_another_wait_for_all_
         })
         .collect();
     let whole = candidate(&world, "whole", &never, &diary, false);
-    world.pass(Duration::from_secs(120)).await;
+    world.pass(Duration::from_mins(2)).await;
     let mut at_work = diary.who_works();
     at_work.sort();
     assert_eq!(at_work, ["half 0", "half 1"]);
 
     halves[0].task.abort();
-    world.pass(Duration::from_secs(60)).await;
+    world.pass(Duration::from_mins(1)).await;
     assert_eq!(diary.who_works(), ["half 1"], "a half is still led");
     whole.shutdown.cancel();
     halves[1].shutdown.cancel();

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use remuda_controllers::{Options, kinds::Kind, run};
 use remuda_plan::share::Share;
-use remuda_testkit::{Demo, POOL, Tripwire, World, holds};
+use remuda_testkit::{Demo, Mark, POOL, Tripwire, World, holds};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -102,7 +102,7 @@ async fn each_share_works_on_its_own_clusters_and_together_they_work_on_all() {
         assert_eq!(manager.wrote_to(), manager.meant_for(), "{}", manager.share);
         assert!(!manager.meant_for().is_empty(), "both have something to do");
     }
-    let made = world.aws_writes(Default::default());
+    let made = world.aws_writes(Mark::default());
     let made = made
         .iter()
         .filter(|it| *it == "autoscaling:CreateAutoScalingGroup");
@@ -118,7 +118,7 @@ async fn a_share_without_a_manager_waits_and_is_done_when_one_comes() {
     let world = six_teams().await;
     let first = Manager::start(&world, 0, 2);
     all_have_their_groups(&world, &first.meant_for()).await;
-    world.pass(std::time::Duration::from_secs(600)).await;
+    world.pass(std::time::Duration::from_mins(10)).await;
     assert_eq!(first.wrote_to(), first.meant_for());
     let second = Manager::start(&world, 1, 2);
     all_have_their_groups(&world, &TEAMS.into()).await;

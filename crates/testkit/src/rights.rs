@@ -99,8 +99,9 @@ impl Drop for World {
     /// A manager that asked for more than its rules allow is a failure, whatever else the test saw.
     fn drop(&mut self) {
         let refused = self.requests.refused();
-        if !refused.is_empty() && !std::thread::panicking() {
-            panic!("the manager's rules do not allow what it asked: {refused:#?}");
-        }
+        assert!(
+            refused.is_empty() || std::thread::panicking(),
+            "the manager's rules do not allow what it asked: {refused:#?}"
+        );
     }
 }

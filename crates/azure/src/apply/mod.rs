@@ -68,16 +68,13 @@ impl Region {
                 let body = scale_set::patch(patch);
                 let what = format!("scale set {} to be updated", patch.set);
                 let comes_to = |answer: &Response<Bytes>| operations::accepted(answer, what);
-                match patch.sku.as_ref().and_then(|sku| sku.only_from) {
-                    Some(from) => {
-                        self.patch_if_counted(place, &patch.set, from, &body, comes_to)
-                            .await
-                    }
-                    None => {
-                        let answer = self.patch_set(place, &patch.set, &body).await?;
-                        Ok(comes_to(&answer))
-                    }
+                if let Some(from) = patch.sku.as_ref().and_then(|sku| sku.only_from) {
+                    return self
+                        .patch_if_counted(place, &patch.set, from, &body, comes_to)
+                        .await;
                 }
+                let answer = self.patch_set(place, &patch.set, &body).await?;
+                Ok(comes_to(&answer))
             }
             Action::EmptySet { set, vm_size } => {
                 let sent = self

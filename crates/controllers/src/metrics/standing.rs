@@ -140,7 +140,7 @@ impl Collector for Standing {
             .map(|(kind, depth)| ([kind.resource().kind], count(depth)));
         gauges(&mut encoder, &QUEUE_DEPTH, depths)?;
         let pools = stores.map(|stores| stores.read()).unwrap_or_default();
-        let figures: [(&'static Metric, fn(&Pool) -> i64); 4] = [
+        let figures: [(&'static Metric, Figure); 4] = [
             (&POOL_WANTED, |pool| pool.wanted),
             (&POOL_MACHINES, |pool| pool.machines),
             (&POOL_READY_MACHINES, |pool| pool.ready_machines),
@@ -153,6 +153,9 @@ impl Collector for Standing {
         Ok(())
     }
 }
+
+/// One number of a pool.
+type Figure = fn(&Pool) -> i64;
 
 /// Writes the gauges of one metric.
 fn gauges<const N: usize>(

@@ -139,10 +139,9 @@ fn for_core() -> String {
         "terraformclusters",
         "terraformclusters/status",
     ];
-    let kinds: String = KINDS
-        .iter()
-        .map(|kind| format!("      - {kind}\n"))
-        .collect();
+    let kinds = KINDS.iter().fold(String::new(), |text, kind| {
+        format!("{text}      - {kind}\n")
+    });
     format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  \
          name: {FOR_CORE}\n  labels:\n    {AGGREGATE}: \"true\"\nrules:\n  \

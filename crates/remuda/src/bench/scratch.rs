@@ -19,16 +19,12 @@ impl Scratch {
     /// # Errors
     /// It is there already: its pools would be measured, too.
     pub(crate) fn make(given: Option<&Path>) -> Result<Self> {
-        let path = match given {
-            Some(given) => std::path::absolute(given)?,
-            None => {
-                let name = format!(
-                    "remuda-bench-{}-{:08x}",
-                    std::process::id(),
-                    fastrand::u32(..)
-                );
-                env::temp_dir().join(name)
-            }
+        let path = if let Some(given) = given {
+            std::path::absolute(given)?
+        } else {
+            let process = std::process::id();
+            let name = format!("remuda-bench-{process}-{:08x}", fastrand::u32(..));
+            env::temp_dir().join(name)
         };
         ensure!(
             !path.exists(),

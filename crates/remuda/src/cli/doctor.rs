@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CloudArgs, connection::Connection, formats::TextFormat};
+use super::{CloudArgs, CoreMode, connection::Connection, formats::TextFormat};
 
 /// `remuda doctor`.
 #[derive(Debug, Args)]

@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::output;
+
 /// The documents of a stream.
 pub(crate) fn documents(stream: &str) -> impl Iterator<Item = &str> {
     stream
@@ -19,10 +21,11 @@ pub(crate) fn values(stream: &str) -> Result<Vec<Value>> {
 pub(crate) fn labelled(document: &str, labels: &[(&str, &str)]) -> String {
     const METADATA: &str = "metadata:\n";
     const LABELS: &str = "  labels:\n";
-    let lines: String = labels
-        .iter()
-        .map(|(key, value)| format!("    {key}: {value}\n"))
-        .collect();
+    let lines = output::lines(
+        labels
+            .iter()
+            .map(|(key, value)| format!("    {key}: {value}")),
+    );
     let start = if document.starts_with(METADATA) {
         0
     } else {

@@ -32,10 +32,10 @@ fn describe(command: &mut Command, above: &mut Vec<String>, text: &mut String) {
         .map(|line| line.trim_end().to_owned())
         .collect();
     let (name, help) = (above.join(" "), lines.join("\n"));
-    text.push_str(&format!(
+    text.extend([format!(
         "\n## {name}\n\n```text\n{}\n```\n",
         help.trim_end()
-    ));
+    )]);
     for below in command
         .get_subcommands_mut()
         .filter(|command| !command.is_hide_set())

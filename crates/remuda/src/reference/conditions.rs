@@ -17,7 +17,7 @@ pub(crate) fn conditions() -> String {
 }
 
 fn describe(kind: &Kind, text: &mut String) {
-    text.push_str(&format!("\n## {}\n", kind.kind));
+    text.extend([format!("\n## {}\n", kind.kind)]);
     table("condition", kind.conditions, text);
     for (whose, reasons) in kind.reasons {
         let title = match *whose {
@@ -32,8 +32,8 @@ fn describe(kind: &Kind, text: &mut String) {
 }
 
 fn table(title: &str, entries: &[Entry], text: &mut String) {
-    text.push_str(&format!("\n| {title} | meaning |\n| --- | --- |\n"));
+    text.extend([format!("\n| {title} | meaning |\n| --- | --- |\n")]);
     for (name, lines) in entries {
-        text.push_str(&format!("| `{name}` | {} |\n", cell(&lines.join(" "))));
+        text.extend([format!("| `{name}` | {} |\n", cell(&lines.join(" ")))]);
     }
 }

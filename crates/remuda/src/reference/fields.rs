@@ -25,9 +25,9 @@ fn describe(definition: &Value, text: &mut String) -> Option<()> {
     for version in spec["versions"].as_array()? {
         let name = version["name"].as_str()?;
         let schema = &version["schema"]["openAPIV3Schema"];
-        text.push_str(&format!("\n## {kind} (`{group}/{name}`)\n\n"));
+        text.extend([format!("\n## {kind} (`{group}/{name}`)\n\n")]);
         if let Some(about) = schema["description"].as_str() {
-            text.push_str(&format!("{about}\n\n"));
+            text.extend([format!("{about}\n\n")]);
         }
         text.push_str("| field | type | meaning |\n| --- | --- | --- |\n");
         for part in ["spec", "status"] {
@@ -54,7 +54,7 @@ fn below(schema: &Value, path: &str, text: &mut String) {
                 ""
             };
             let about = cell(field["description"].as_str().unwrap_or_default());
-            text.push_str(&format!("| `{path}` | {}{must} | {about} |\n", kind(field)));
+            text.extend([format!("| `{path}` | {}{must} | {about} |\n", kind(field))]);
             below(field, &path, text);
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn variables() -> String {
         ("AWS: image `aws-machinepool`", aws::vars::Vars::TABLE),
         ("Azure: image `azure-machinepool`", azure::vars::Vars::TABLE),
     ] {
-        text.push_str(&format!("\n## {title}\n"));
+        text.extend([format!("\n## {title}\n")]);
         for variable in table {
             describe(variable, variable.name, &mut text);
         }
@@ -36,18 +36,18 @@ fn describe(variable: &Declared, name: &str, text: &mut String) {
     } else {
         ""
     };
-    text.push_str(&format!(
+    text.extend([format!(
         "\n### `{name}`\n\n{}\n\n| type | default | effect |\n| --- | --- | --- |\n| {}{nullable} | `{}` | {} |\n",
         variable.doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n"),
         variable.kind.name(),
         cell(variable.default),
         effect(variable.effect),
-    ));
+    )]);
     if !variable.checks.is_empty() {
         text.push('\n');
     }
     for check in variable.checks {
-        text.push_str(&format!("* {}: {}\n", check.code, check.rule));
+        text.extend([format!("* {}: {}\n", check.code, check.rule)]);
     }
     if let Kind::Object(fields) = variable.kind {
         for field in fields {

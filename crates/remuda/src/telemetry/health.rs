@@ -56,7 +56,10 @@ pub(crate) fn serve(
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready))
         .with_state((health, stopping))
-        .route("/metrics", get(move |headers| scrape(headers, metrics)));
+        .route(
+            "/metrics",
+            get(async move |headers: HeaderMap| scrape(&headers, &metrics)),
+        );
     tokio::spawn(async move {
         let served =
             axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned());
@@ -66,7 +69,7 @@ pub(crate) fn serve(
     });
 }
 
-async fn scrape(headers: HeaderMap, metrics: Arc<Metrics>) -> impl IntoResponse {
+fn scrape(headers: &HeaderMap, metrics: &Metrics) -> impl IntoResponse + use<> {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|value| value.to_str().ok());
     let exposition = Exposition::accepted(accept.unwrap_or_default());

@@ -42,7 +42,7 @@ pub(crate) const POOL: &str = "demo-pool-0";
 /// Namespace of the manager.
 pub(crate) const SYSTEM: &str = "remuda-system";
 /// How long anything on these pages may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// See the module's words.
 pub(crate) struct Place {

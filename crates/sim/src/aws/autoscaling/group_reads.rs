@@ -225,6 +225,7 @@ const MOST_GROUPS: usize = 500;
 const MOST_CONFIGURATIONS: usize = 200;
 
 /// `DescribeAccountLimits`. There are no launch configurations here.
+#[expect(clippy::unnecessary_wraps, reason = "an action of the table may fail")]
 pub(super) fn account_limits(view: View<'_>, _: &Params) -> Answer {
     let mut xml = Xml::new();
     xml.plain("MaxNumberOfAutoScalingGroups", MOST_GROUPS);
