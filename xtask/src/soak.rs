@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
         println!("{hours} simulated hours of seed {seed} on {name}");
         let status = Command::new("cargo")
             .current_dir(root)
-            .args(["test", "-p", "remuda-controllers", "--test", "soak", "--"])
+            .args(["test", "--workspace", "--test", "soak", "--"])
             .args(["--ignored", "--exact", "replay", "--nocapture"])
             .env("REMUDA_SOAK_SEED", seed.to_string())
             .env("REMUDA_SOAK_HOURS", hours.to_string())
