@@ -160,6 +160,8 @@ fn forward(authority: &str) -> Wire {
         uri.scheme = Some(http::uri::Scheme::HTTP);
         uri.authority = Some(authority.clone());
         *request.uri_mut() = Uri::from_parts(uri).unwrap();
+        // The client names the host it connects to; moto takes another one's first part for a bucket.
+        request.headers_mut().remove(http::header::HOST);
         async move {
             let Ok(answer) = client.request(request).await else {
                 let mut answer = Response::new(Full::default());
