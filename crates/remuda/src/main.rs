@@ -1,7 +1,7 @@
 //! Remuda: worker machines of Kubernetes clusters on AWS and Azure.
 //!
 //! `cli` is what was typed, `config` what the environment says, `commands` one file a subcommand,
-//! `wire_up` which controllers and clouds run.
+//! `up` and `manager` which controllers and clouds run.
 
 use std::process::ExitCode;
 

@@ -45,7 +45,7 @@ pub(crate) struct InstallArgs {
     #[arg(long, value_name = "VALUE")]
     pub(crate) watch_filter: Option<String>,
     /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (off).
+    /// MachineTaintPropagation (on).
     #[arg(
         long,
         value_name = "GATE=BOOL,...",

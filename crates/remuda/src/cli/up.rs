@@ -12,7 +12,7 @@ use super::{
 /// `remuda up`.
 #[derive(Debug, Args)]
 pub(crate) struct UpArgs {
-    /// Apply the demo: a cluster with one AWS machine pool of three nodes.
+    /// Apply the demo: a machine pool of three nodes on each cloud.
     #[arg(long)]
     pub(crate) demo: bool,
     /// Where the API's data, certificates and kubeconfig live [default: remuda under the user's
