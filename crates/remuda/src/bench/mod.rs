@@ -33,7 +33,7 @@ use self::{
     tally::Witness,
 };
 use crate::{
-    cli::{BenchArgs, CloudArgs, CloudKind, Switch, UpArgs},
+    cli::{BenchArgs, CloudArgs, CloudKind, Features, Switch, UpArgs},
     up::{
         Setting, Up, clouds::Pace, dashboard_address, progress::Progress, requests::RequestCounts,
     },
@@ -188,7 +188,7 @@ fn up_args(args: &BenchArgs, scratch: &Scratch) -> UpArgs {
         dashboard_addr: dashboard_address(),
         no_dashboard: true,
         health_addr: None,
-        feature_gates: remuda_plan::admission::Gates::default(),
+        features: Features::default(),
         print_kubeconfig_path: false,
     }
 }

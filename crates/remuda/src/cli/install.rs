@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{
-    Connection, CoreMode,
+    Connection, CoreMode, Features,
     values::{image, namespace},
 };
 
@@ -44,15 +44,8 @@ pub(crate) struct InstallArgs {
     /// Work only on objects whose label cluster.x-k8s.io/watch-filter has this value.
     #[arg(long, value_name = "VALUE")]
     pub(crate) watch_filter: Option<String>,
-    /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (on).
-    #[arg(
-        long,
-        value_name = "GATE=BOOL,...",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub(crate) feature_gates: remuda_plan::admission::Gates,
+    #[command(flatten)]
+    pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }

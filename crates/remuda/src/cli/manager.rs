@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use remuda_plan::share::Share;
 
 use super::{
-    CloudArgs,
+    CloudArgs, Features,
     values::{Address, address, lease, share},
 };
 
@@ -66,15 +66,8 @@ pub(crate) struct ManagerArgs {
     /// [default: own certificates, which renew themselves].
     #[arg(long, value_name = "DIR")]
     pub(crate) webhook_cert_dir: Option<PathBuf>,
-    /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (on).
-    #[arg(
-        long,
-        value_name = "GATE=BOOL,...",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub(crate) feature_gates: remuda_plan::admission::Gates,
+    #[command(flatten)]
+    pub(crate) features: Features,
     /// Serve the dashboard; people sign in with tokens of their own, such as `kubectl create token`
     /// prints.
     #[arg(long)]

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 
 use super::{
-    CloudArgs,
+    CloudArgs, Features,
     values::{Address, address, duration, speed},
 };
 
@@ -55,15 +55,8 @@ pub(crate) struct UpArgs {
     /// a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     pub(crate) health_addr: Address,
-    /// Features to turn on or off: MachinePool (on), ClusterTopology (off),
-    /// MachineTaintPropagation (on).
-    #[arg(
-        long,
-        value_name = "GATE=BOOL,...",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub(crate) feature_gates: remuda_plan::admission::Gates,
+    #[command(flatten)]
+    pub(crate) features: Features,
     /// Print where the kubeconfig is (or will be) and end.
     #[arg(long)]
     pub(crate) print_kubeconfig_path: bool,

@@ -57,7 +57,7 @@ fn package(args: &InstallArgs, core: CoreMode) -> Package {
         cert_manager: args.cert_manager,
         watched: args.watch_namespace.clone().unwrap_or_default(),
         watch_filter: args.watch_filter.clone().unwrap_or_default(),
-        feature_gates: args.feature_gates.to_string(),
+        feature_gates: args.features.gates.to_string(),
         shards: args.shards,
         provider: false,
     }

@@ -206,7 +206,7 @@ async fn serve_webhooks(
             core,
             infrastructure: true,
         }),
-        gates: args.feature_gates.clone(),
+        gates: args.features.gates.clone(),
     };
     let keeper = webhooks::serve(client, listener, settings, shutdown)?;
     tokio::spawn(keep(keeper, health.clone(), shutdown.clone()));

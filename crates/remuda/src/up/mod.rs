@@ -138,7 +138,7 @@ impl Up {
         let kinds = install::definitions(&client).await?;
         let installation = install::installation(&client).await?;
         let shutdown = CancellationToken::new();
-        let gates = args.feature_gates.clone();
+        let gates = args.features.gates.clone();
         let webhook_port = webhooks::serve(&client, last.webhook_port, gates, &shutdown).await?;
         progress.done(&format!(
             "{} with {kinds} kinds of its own",
