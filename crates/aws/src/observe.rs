@@ -57,7 +57,7 @@ impl Region {
         freshness: Freshness,
     ) -> Observed {
         match depth {
-            Depth::Members => {
+            Depth::Members | Depth::Leaving => {
                 let answer = self.sweep.read(&handle.group_name, freshness).await;
                 Observed {
                     departures: self.departures(handle, &answer.group).await,

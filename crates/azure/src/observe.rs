@@ -34,6 +34,7 @@ pub struct Region {
 }
 
 type Presences = BTreeMap<String, Presence>;
+type Members = Read<Vec<Instance>>;
 
 impl Region {
     /// Reads what exists of a pool.
@@ -44,12 +45,13 @@ impl Region {
         freshness: Freshness,
     ) -> Observed {
         let sets_side = async {
-            let sets = self.presences(handle, depth, freshness).await;
-            let members = match &sets {
-                Ok(sets) => self.members(handle, sets, freshness).await,
-                Err(_) => BTreeMap::new(),
-            };
-            (sets, members)
+            match self.presences(handle, depth, freshness).await {
+                Ok(mut sets) => {
+                    let members = self.members(handle, &mut sets, freshness).await;
+                    (Ok(sets), members)
+                }
+                Err(failure) => (Err(failure), BTreeMap::new()),
+            }
         };
         let ((sets, members), settings, operation, image) = futures::join!(
             sets_side,
@@ -125,12 +127,14 @@ impl Region {
         }
     }
 
+    /// The instances of the listed sets. A set may go between its group's list and the list of its
+    /// instances: where the latter finds none, the set's own `GET` tells whether it is there.
     async fn members(
         &self,
         handle: &Handle,
-        sets: &Presences,
+        sets: &mut Presences,
         freshness: Freshness,
-    ) -> BTreeMap<String, Read<Vec<Instance>>> {
+    ) -> BTreeMap<String, Members> {
         let reads = sets.iter().filter_map(|(name, presence)| {
             let Presence::Listed(set) = presence else {
                 return None;
@@ -138,13 +142,21 @@ impl Region {
             handle.sets.get(name).filter(|set| set.members)?;
             Some(async move {
                 let members = self.sweep.members(&handle.place, set, freshness).await;
-                (
-                    name.clone(),
-                    members.map_or_else(Read::Unknown, Read::Known),
-                )
+                (name.clone(), members)
             })
         });
-        futures::future::join_all(reads).await.into_iter().collect()
+        let mut found = BTreeMap::new();
+        for (name, members) in futures::future::join_all(reads).await {
+            if let Err(failure) = &members
+                && failure.class == FailureClass::NotFound
+                && let Ok(Presence::Absent) = self.confirm(handle, &name).await
+            {
+                sets.insert(name, Presence::Absent);
+                continue;
+            }
+            found.insert(name, members.map_or_else(Read::Unknown, Read::Known));
+        }
+        found
     }
 
     async fn settings(
@@ -155,7 +167,7 @@ impl Region {
     ) -> Read<Arc<Vec<Setting>>> {
         match depth {
             Depth::Members => Read::NotAsked,
-            Depth::Full => self
+            Depth::Leaving | Depth::Full => self
                 .sweep
                 .settings(handle, freshness)
                 .await

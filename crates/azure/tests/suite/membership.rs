@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use remuda_plan::pool::{
-    members::MemberState,
-    read::{Depth, Freshness},
+use remuda_plan::{
+    azure::observed::Presence,
+    pool::{
+        members::MemberState,
+        read::{Depth, Freshness, Read},
+    },
 };
 use remuda_sim::azure::{DEMO_GROUP, DEMO_SUBSCRIPTION};
 use serde_json::json;
@@ -151,6 +154,48 @@ async fn a_set_that_is_listed_late_is_pending_and_its_instances_are_not_asked_fo
     assert_eq!(outputs.health.reasons, ["NoMembers"]);
     assert!(outputs.provider_id_list.is_empty());
     assert_eq!(outputs.replicas, Some(3));
+}
+
+/// A set may go between the list of its group and the list of its instances.
+#[tokio::test(start_paused = true)]
+async fn a_set_that_the_list_still_shows_is_gone_when_its_own_get_says_so() {
+    let (world, mut pool) = booted().await;
+    let hands = world.sim.world();
+    hands.set_timing(|timing| timing.list_lag = Duration::from_mins(10));
+    assert!(hands.delete_set(SET));
+    world.wait(60).await;
+    let handle = world.handle(&pool);
+    let observed = world
+        .observe(&handle, Depth::Members, Freshness::Steady)
+        .await;
+    let sets = observed.sets.needed("scale sets").unwrap();
+    assert_eq!(sets.get(SET), Some(&Presence::Absent));
+    assert!(observed.members.is_empty(), "{:?}", observed.members);
+    world.delete(&mut pool).await;
+    assert!(hands.settings().is_empty());
+}
+
+/// Instances that cannot be listed though their set is there are unknown, not none.
+#[tokio::test(start_paused = true)]
+async fn instances_that_are_not_found_in_a_set_that_is_there_are_unknown() {
+    let (world, pool) = booted().await;
+    world.recorder.answer_with(|call| {
+        let not_found = json!({ "error": { "code": "ResourceNotFound", "message": "none" } });
+        call.path
+            .ends_with("/virtualMachines")
+            .then(|| answer(404, &[], &not_found))
+    });
+    world.wait(60).await;
+    let handle = world.handle(&pool);
+    let observed = world
+        .observe(&handle, Depth::Members, Freshness::Fresh)
+        .await;
+    let sets = observed.sets.needed("scale sets").unwrap();
+    assert!(matches!(sets.get(SET), Some(Presence::Listed(_))));
+    let Some(Read::Unknown(failure)) = observed.members.get(SET) else {
+        panic!("{:?}", observed.members);
+    };
+    assert_eq!(failure.code, "ResourceNotFound");
 }
 
 /// Proves: AZURE-74.

@@ -14,7 +14,7 @@ use super::{
     observed::{Handle, Instance, Observed, Presence, ProvisioningState, ScaleSet},
     outputs,
     remembered::azure_record,
-    roll, scene,
+    roll, scene, setting,
     steps::Steps,
 };
 use crate::{
@@ -108,6 +108,12 @@ pub fn tend(
     let mut steps = Steps::new(context, stored, record.clone());
     if let Some(wish) = context.machines.wish() {
         let fleet = Fleet::look(handle, observed, record, context)?;
+        if wish.goes {
+            // First: Autoscale would make up for every instance that is ended.
+            let settings = need(&observed.settings, "autoscale settings")?;
+            let sets = fleet.sets.keys().copied();
+            setting::let_go(&mut steps, sets, settings, &handle.place);
+        }
         let ended: BTreeSet<&String> = wish.ends.iter().collect();
         for call in fleet.ends(&ended) {
             steps.call(call);

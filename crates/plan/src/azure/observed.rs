@@ -49,7 +49,7 @@ pub struct Observed {
     /// without sets.
     pub sets: Read<BTreeMap<String, Presence>>,
     /// Autoscale settings that a pool of this name could own, by setting name: those named
-    /// `<set>-autoscale` and those that target one of `sets`. Full depth only.
+    /// `<set>-autoscale` and those that target one of `sets`. Not at membership depth.
     pub settings: Read<BTreeMap<String, Setting>>,
     /// Instances of each listed set whose handle asks for them, sorted by provider id. A set that is
     /// not listed has no entry, and nothing is asked about it.

@@ -4,6 +4,8 @@
 //! take an instance are never put. Without CPU rules the upper bound is the largest there is, so
 //! that no count that Machines ask for later meets an older bound.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -11,6 +13,8 @@ use super::{
     desired::{Profile, SettingSpec},
     limits, names,
     observed::Setting,
+    ownership,
+    place::Place,
     scene::Scene,
     steps::Steps,
 };
@@ -110,6 +114,23 @@ pub(super) fn delete(steps: &mut Steps<'_>, name: &str, because: &str) {
         object(name),
         because,
     ));
+}
+
+/// Deletes the pool's settings of the named sets: from then on nobody refills them.
+pub(super) fn let_go<'a>(
+    steps: &mut Steps<'_>,
+    sets: impl IntoIterator<Item = &'a str>,
+    settings: &BTreeMap<String, Setting>,
+    place: &Place,
+) {
+    for set in sets {
+        let name = names::setting(set);
+        let set_id = names::set_id(place, set);
+        let found = settings.get(&name);
+        if found.is_some_and(|found| ownership::is_our_setting(found, &set_id, steps.context())) {
+            delete(steps, &name, "the pool is deleted");
+        }
+    }
 }
 
 /// Fields in which the setting differs from the wanted one; all of them when it does not exist.

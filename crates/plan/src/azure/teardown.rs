@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    machines, names,
+    machines,
     observed::{Handle, Observed, Presence},
-    ownership,
     remembered::azure_record,
     roll, scene, setting,
     steps::{self, Steps},
@@ -39,14 +38,7 @@ pub fn teardown(
     let mut steps = Steps::new(context, stored, record.clone());
 
     let names: BTreeSet<&str> = recorded(&record).chain(ours.keys().copied()).collect();
-    for set in names {
-        let name = names::setting(set);
-        let set_id = names::set_id(&handle.place, set);
-        let found = settings.get(&name);
-        if found.is_some_and(|found| ownership::is_our_setting(found, &set_id, context)) {
-            setting::delete(&mut steps, &name, "the pool is deleted");
-        }
-    }
+    setting::let_go(&mut steps, names, settings, &handle.place);
     let is_free = steps::go_on(&mut steps, sets, &observed.operation, |operation| {
         matches!(operation.kind, OperationKind::Empty | OperationKind::Delete)
     })?;

@@ -50,6 +50,8 @@ pub struct GroupWish {
     /// none. `None` where the inputs are bad: the group's stay, as far as
     /// the capacity allows.
     pub bounds: Option<(i64, i64)>,
+    /// The pool is deleted: nobody may refill the group while its members are drained.
+    pub goes: bool,
     /// Provider ids of instances to end: their drain is over. One that is gone is no error.
     pub ends: BTreeSet<String>,
     /// Provider ids of members that the cloud holds for us ([`Leaving::Held`]) and that are still

@@ -373,6 +373,7 @@ impl<'f> Pass<'_, 'f> {
         }
         self.decision.wish.capacity = 0;
         self.decision.wish.bounds = Some((0, 0));
+        self.decision.wish.goes = true;
     }
 
     /// One at a time: the next one waits until the one before it is gone.

@@ -6,12 +6,13 @@ use jiff::Timestamp;
 use super::{
     findings::{Findings, Hold, StateFinding},
     gate::{self, Next, Release},
-    goal::{self, Wish},
+    goal::{self, Goal, Wish},
     identity,
     inherit::{self, DeletionChoice},
     keys, machines,
     objects::DeletionPolicy,
     operation, owner,
+    read::Depth,
     record::{DriverRecord, Record},
     render::{self, Rendered},
     world::{Lookup, RecordRead, World},
@@ -160,7 +161,10 @@ fn drain(world: &World, now: Timestamp, findings: &mut Findings, driver: Driver)
         because: "Machines of the deleting pool are drained",
         ..operation::wish(now, Operation::Refresh, driver, None, findings)
     };
-    let goal = goal::build(world, wish);
+    let goal = Goal {
+        depth: Depth::Leaving,
+        ..goal::build(world, wish)
+    };
     driver.handle_from_record(&goal.context())?;
     let memory = gate::memory(world, now);
     if let Some(until) = memory.read_failures.retry_at.filter(|at| *at > now) {

@@ -58,6 +58,8 @@ pub fn need<'a, T>(read: &'a Read<T>, what: &str) -> Result<&'a T, PlanStop> {
 pub enum Depth {
     /// Group and members, from the sweep: a refresh.
     Members,
+    /// As `Members`, and whatever could refill the group: a pool that goes drains its Machines.
+    Leaving,
     /// Everything owned: an apply, drift check or destroy.
     Full,
 }

@@ -277,3 +277,26 @@ fn whoever_is_drained_late_ends_while_azure_still_works_on_the_set() {
     let again = ranch.cloud.teardown(&ranch.demo);
     assert!(Ranch::removals(&again).is_empty(), "nobody is ended twice");
 }
+
+/// Autoscale puts back what it misses, and nobody would drain that.
+#[test]
+fn a_pool_that_goes_gives_up_its_setting_before_its_first_instance() {
+    let mut ranch = Ranch::new(demo());
+    ranch.demo.wish = Some(GroupWish {
+        goes: true,
+        ends: BTreeSet::from([id(0)]),
+        ..GroupWish::default()
+    });
+    ranch.cloud.calls.clear();
+    ranch.pass_as_decided(Operation::Refresh, usize::MAX);
+    let expected = [format!("DELETE {SET}-autoscale"), format!("END {SET} 0")];
+    assert_eq!(ranch.cloud.calls, expected);
+    ranch.demo.wish = Some(GroupWish {
+        goes: true,
+        ends: BTreeSet::from([id(1)]),
+        ..GroupWish::default()
+    });
+    ranch.cloud.calls.clear();
+    ranch.pass_as_decided(Operation::Refresh, usize::MAX);
+    assert_eq!(ranch.cloud.calls, [format!("END {SET} 1")]);
+}
