@@ -43,6 +43,7 @@ mod machine;
 mod machine_conditions;
 mod machine_health_check;
 mod machine_pool;
+mod pacing;
 mod passes;
 mod patch;
 mod publish;

@@ -4,7 +4,6 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use futures::{FutureExt, StreamExt};
@@ -29,6 +28,7 @@ use crate::{
     kinds::Kind,
     machine, machine_health_check, machine_pool,
     metrics::PoolStores,
+    pacing::paced,
     passes::{self, Reconciled},
     requeue::Failures,
     share::work_on,
@@ -76,9 +76,6 @@ impl Default for Options {
         }
     }
 }
-
-/// Identities look at all pools and clusters: not at each of a burst of changes.
-const IDENTITY_DEBOUNCE: Duration = Duration::from_secs(1);
 
 /// Runs the controllers until `shutdown`, then lets running passes end.
 ///
@@ -152,7 +149,6 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         Kind::TerraformMachinePool,
         pools.clone(),
         woken,
-        Duration::ZERO,
         {
             let ctx = ctx.clone();
             move |key: ObjectKey| {
@@ -173,7 +169,6 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
             Kind::TerraformClusterIdentity,
             identities,
             woken,
-            IDENTITY_DEBOUNCE,
             {
                 let ctx = ctx.clone();
                 move |key: ObjectKey| {
@@ -263,7 +258,6 @@ fn core(
         Kind::MachinePool,
         machine_pools.clone(),
         woken,
-        Duration::ZERO,
         {
             let ctx = ctx.clone();
             move |key: ObjectKey| {
@@ -280,7 +274,7 @@ fn core(
         written: Mutex::default(),
     });
     house.routes(cluster::routes(&queue, clusters));
-    house.controller(Kind::Cluster, clusters.clone(), woken, Duration::ZERO, {
+    house.controller(Kind::Cluster, clusters.clone(), woken, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
             let (ctx, work) = (ctx.clone(), work.clone());
@@ -305,7 +299,7 @@ fn health_checks(house: &mut House<'_>, ctx: &Arc<Context>) {
     let (queue, woken) = mpsc::unbounded_channel();
     let work = Arc::new(machine_health_check::Workplace::new(checks.clone()));
     house.routes(machine_health_check::routes(&queue, &checks));
-    house.controller(Kind::MachineHealthCheck, checks, woken, Duration::ZERO, {
+    house.controller(Kind::MachineHealthCheck, checks, woken, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
             let (ctx, work) = (ctx.clone(), work.clone());
@@ -334,7 +328,7 @@ fn machines(
         }
     });
     let work = Arc::new(machine::Workplace::new(nodes));
-    house.controller(Kind::Machine, machines.store, woken, Duration::ZERO, {
+    house.controller(Kind::Machine, machines.store, woken, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
             let (ctx, work) = (ctx.clone(), work.clone());
@@ -398,16 +392,13 @@ impl<'a> House<'a> {
         kind: Kind,
         store: Store<DynamicObject>,
         woken: mpsc::UnboundedReceiver<ObjectKey>,
-        debounce: Duration,
         reconcile: impl Fn(ObjectKey) -> Reconciled + Send + 'static,
     ) {
         let resource = kind.resource();
         let metrics = self.ctx.metrics.clone();
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
-        let config = Config::default()
-            .concurrency(self.options.concurrency_of(kind))
-            .debounce(debounce);
-        let requests = UnboundedReceiverStream::new(woken)
+        let config = Config::default().concurrency(self.options.concurrency_of(kind));
+        let requests = paced(UnboundedReceiverStream::new(woken))
             .map(move |key| {
                 let request = request(&key, &resource);
                 woken_for.woken(kind, key);

@@ -26,6 +26,11 @@ mod up;
 mod view;
 mod webhooks;
 
+/// Objects live as trees of small values that one thread makes and another drops: glibc's allocator
+/// locks for that, and keeps what is freed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

@@ -84,14 +84,17 @@ pub(super) async fn advance(
         work,
         ctx,
         facts,
+        sooner: None,
         events: Vec::new(),
     };
     loop {
         let step = deletion::step(&walk.facts);
         if let Some(detail) = walk.carry_out(&step).await {
             walk.count_drain(&step);
+            let mut standing = deletion::standing(&step, &walk.facts.starts, &detail);
+            standing.again = walk.sooner.or(standing.again);
             return Outcome {
-                standing: deletion::standing(&step, &walk.facts.starts, &detail),
+                standing,
                 starts: walk.facts.starts,
                 release: step == Step::Release,
                 events: walk.events,
@@ -107,6 +110,8 @@ struct Walk<'a> {
     work: &'a Workplace,
     ctx: &'a Context,
     facts: DeletionFacts<'a>,
+    /// When to look again, where the step that was carried out last knows better.
+    sooner: Option<Duration>,
     events: Vec<Event>,
 }
 
@@ -166,6 +171,9 @@ impl<'a> Walk<'a> {
                 if !progress.failed.is_empty() {
                     self.warn_once("FailedDrainNode", &progress.message);
                 }
+                if progress.goes_by_itself {
+                    self.sooner = Some(deletion::look_again(since, self.ctx.now()));
+                }
                 Some(progress.message)
             }
             Err(why) => Some(self.drain_failed(since, &why)),
@@ -199,7 +207,10 @@ impl<'a> Walk<'a> {
                 }
                 None
             }
-            Ok(Some(message)) => Some(message),
+            Ok(Some(message)) => {
+                self.sooner = Some(deletion::look_again(since, self.ctx.now()));
+                Some(message)
+            }
             Err(why) => Some(self.volumes_failed(since, &why)),
         }
     }

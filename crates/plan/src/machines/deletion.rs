@@ -21,12 +21,21 @@ const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 /// Presence: no wait for volumes.
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
-/// Between two looks at a drain or at volumes (Cluster API document, 5.3).
+/// Between two looks at a drain or at volumes (Cluster API document, 5.3), at most.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(20);
+/// The same, at least (same place, DR11).
+const SOONEST: Duration = Duration::from_secs(2);
 /// Between two tries to delete a Node (same place).
 pub const NODE_AGAIN: Duration = Duration::from_secs(2);
 /// How long one series of tries lasts (same place).
 const NODE_SERIES: SignedDuration = SignedDuration::from_secs(10);
+
+/// When to look again at Pods or volumes that go by themselves: after as long as they have taken so
+/// far, so that what is quick is seen soon and what takes an hour is not asked for every second.
+pub fn look_again(since: Timestamp, now: Timestamp) -> Duration {
+    let so_far = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    so_far.clamp(SOONEST, LOOK_AGAIN)
+}
 
 /// When the steps of a deletion began: `status.deletion`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

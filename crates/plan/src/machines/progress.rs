@@ -32,6 +32,8 @@ pub struct Progress {
     pub message: String,
     /// Evictions that failed for another reason than a budget, as (Pod, why).
     pub failed: Vec<(PodName, String)>,
+    /// No eviction was refused: what is waited for goes by itself.
+    pub goes_by_itself: bool,
 }
 
 /// Folds what came of the evictions of `plan`.
@@ -71,6 +73,7 @@ pub fn progress(plan: &DrainPlan, evictions: &[(PodName, Eviction)], since: Time
         done: false,
         message: parts.join("\n* "),
         failed,
+        goes_by_itself: refused.is_empty(),
     }
 }
 

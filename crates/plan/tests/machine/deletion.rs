@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use remuda_plan::machines::{
     deletion::{
-        DeletionFacts, Dependent, Ended, LOOK_AGAIN, Starts, Step, Timeouts, begun, standing, step,
+        DeletionFacts, Dependent, Ended, LOOK_AGAIN, Starts, Step, Timeouts, begun, look_again,
+        standing, step,
     },
     gate::{Closed, ControlPlane, ControlPlaneMachines, Gate, GateFacts, NodeKnown, gate},
 };
@@ -310,4 +311,15 @@ fn a_gate_nobody_can_judge_is_not_closed() {
     facts.control_plane = ControlPlane::None;
     facts.control_plane_machines = ControlPlaneMachines::Unknown("504".to_owned());
     assert_eq!(gate(&facts), Gate::Unknown("504".to_owned()));
+}
+
+#[test]
+fn what_goes_by_itself_is_looked_at_soon_and_then_less_and_less_often() {
+    let mut looks = vec![0];
+    while let Some(last) = looks.last().copied().filter(|last| *last < 100) {
+        let wait = look_again(at(0), at(last)).as_secs();
+        looks.push(last + i64::try_from(wait).expect("small"));
+    }
+    assert_eq!(looks, [0, 2, 4, 8, 16, 32, 52, 72, 92, 112]);
+    assert_eq!(look_again(at(5), at(0)).as_secs(), 2, "a clock that went back");
 }

@@ -327,6 +327,10 @@ fn a_message_stays_the_same_while_nothing_changes_and_names_three() {
          web/app-3 and 2 more: the budget"
     );
     assert!(first.failed.is_empty(), "a budget is no error");
+    assert!(!first.goes_by_itself);
+    let accepted = |pod: &PodName| (pod.clone(), Eviction::Accepted);
+    let ending: Vec<_> = plan.evict.iter().map(|(pod, _)| accepted(pod)).collect();
+    assert!(progress(&plan, &ending, at(0)).goes_by_itself);
     let gone: Vec<_> = plan
         .evict
         .iter()

@@ -139,16 +139,20 @@ fn an_upgrade_is_planned_then_rolled(running: &Running, kubectl: &Kubectl<'_>) {
         "-n",
         "team-a",
         "-o",
-        "jsonpath={.status.upToDateReplicas}",
+        "jsonpath={.metadata.generation} {.status.observedGeneration} {.status.upToDateReplicas}",
     ];
-    kubectl.until(&rolled, |up_to_date| up_to_date == "5");
+    // The count of the generation before is no answer.
+    kubectl.until(&rolled, |told| {
+        let words: Vec<&str> = told.split(' ').collect();
+        matches!(words[..], [newest, seen, "5"] if newest == seen)
+    });
     assert_eq!(kubectl.run(&version), "v1.35.0");
     let again = running.remuda(&["get", "machines", NAMESPACE[0], NAMESPACE[1]]);
     assert!(text(&again).contains("team-a/demo-pool-0"));
 }
 
 fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
-    kubectl.run(&[
+    let deleted = kubectl.output(&[
         "delete",
         "machinepool",
         "demo-pool-0",
@@ -157,6 +161,11 @@ fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
         "team-a",
         "--timeout=150s",
     ]);
+    if !deleted.status.success() {
+        let kinds = "machinepools,terraformmachinepools,machines,terraformmachinepoolmachines";
+        let held = kubectl.run(&["get", kinds, "-n", "team-a", "-o", "yaml"]);
+        panic!("{}\n{held}", String::from_utf8_lossy(&deleted.stderr));
+    }
     let left = kubectl.run(&["get", "terraformmachinepools", "-n", "team-a", "-o", "name"]);
     assert_eq!(left, "");
     let none = running.remuda(&["get", "pools", "-n", "team-a"]);
