@@ -100,17 +100,25 @@ pub(crate) async fn finalizer(
     finalizer: &str,
     ctx: &Context,
 ) -> Result<bool, ApiError> {
-    if metadata.finalizers.iter().any(|name| name == finalizer) {
+    let Some(finalizers) = with_finalizer(metadata, finalizer) else {
         return Ok(false);
-    }
-    let mut finalizers = metadata.finalizers.clone();
-    finalizers.push(finalizer.to_owned());
+    };
     let change = json!({ "metadata": {
         "resourceVersion": metadata.resource_version,
         "finalizers": finalizers,
     } });
     patch(kind, metadata, &change, ctx).await?;
     Ok(true)
+}
+
+/// The finalizers with one more; `None` when it is there.
+pub(crate) fn with_finalizer(metadata: &Metadata, finalizer: &str) -> Option<Vec<String>> {
+    if metadata.finalizers.iter().any(|name| name == finalizer) {
+        return None;
+    }
+    let mut finalizers = metadata.finalizers.clone();
+    finalizers.push(finalizer.to_owned());
+    Some(finalizers)
 }
 
 /// Sets the cluster label of an object of ours and, where it `is_owned`, its Cluster as an owner;
@@ -126,11 +134,21 @@ pub(crate) async fn join(
     is_owned: bool,
     ctx: &Context,
 ) -> Result<Option<Value>, ApiError> {
-    let owner = is_owned.then(|| owner(&Kind::Cluster.resource(), cluster, false));
-    match adoption(live, metadata, &cluster.name, owner, |_| false) {
+    match joining(live, metadata, cluster, is_owned) {
         Some(change) => patch(kind, metadata, &change, ctx).await.map(Some),
         None => Ok(None),
     }
+}
+
+/// The patch for that; `None` when nothing is to be changed.
+pub(crate) fn joining(
+    live: &Value,
+    metadata: &Metadata,
+    cluster: &Metadata,
+    is_owned: bool,
+) -> Option<Value> {
+    let owner = is_owned.then(|| owner(&Kind::Cluster.resource(), cluster, false));
+    adoption(live, metadata, &cluster.name, owner, |_| false)
 }
 
 /// Changes an object of ours.

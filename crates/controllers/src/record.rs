@@ -57,7 +57,7 @@ fn parse(secret: &Value, pool: &Metadata) -> RecordRead {
     };
     let metadata: Metadata = secret
         .get("metadata")
-        .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+        .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
         .unwrap_or_default();
     RecordRead::Found {
         record: Box::new(record),

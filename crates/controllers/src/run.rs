@@ -145,38 +145,28 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         &pools,
         &kept_machine_pools,
     ));
-    house.controller(
-        Kind::TerraformMachinePool,
-        pools.clone(),
-        woken,
-        {
+    house.controller(Kind::TerraformMachinePool, pools.clone(), woken, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
             let ctx = ctx.clone();
-            move |key: ObjectKey| {
-                let ctx = ctx.clone();
-                let key = terraform_machine_pool::PoolKey {
-                    namespace: key.namespace,
-                    name: key.name,
-                };
-                async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
-            }
-        },
-    );
+            let key = terraform_machine_pool::PoolKey {
+                namespace: key.namespace,
+                name: key.name,
+            };
+            async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
+        }
+    });
     if options.identities {
         let (queue, woken) = mpsc::unbounded_channel();
         let users = identity::Users::new(pools.clone(), clusters.clone(), infra_clusters);
         house.routes(identity::routes(&queue, &identities));
-        house.controller(
-            Kind::TerraformClusterIdentity,
-            identities,
-            woken,
-            {
-                let ctx = ctx.clone();
-                move |key: ObjectKey| {
-                    let (ctx, users) = (ctx.clone(), users.clone());
-                    async move { identity::reconcile(&key.name, &users, &ctx).await }.boxed()
-                }
-            },
-        );
+        house.controller(Kind::TerraformClusterIdentity, identities, woken, {
+            let ctx = ctx.clone();
+            move |key: ObjectKey| {
+                let (ctx, users) = (ctx.clone(), users.clone());
+                async move { identity::reconcile(&key.name, &users, &ctx).await }.boxed()
+            }
+        });
     }
     if options.core {
         core(
@@ -254,18 +244,13 @@ fn core(
             }
         }
     });
-    house.controller(
-        Kind::MachinePool,
-        machine_pools.clone(),
-        woken,
-        {
-            let ctx = ctx.clone();
-            move |key: ObjectKey| {
-                let (ctx, work) = (ctx.clone(), work.clone());
-                async move { machine_pool::reconcile(&key, &work, &ctx).await }.boxed()
-            }
-        },
-    );
+    house.controller(Kind::MachinePool, machine_pools.clone(), woken, {
+        let ctx = ctx.clone();
+        move |key: ObjectKey| {
+            let (ctx, work) = (ctx.clone(), work.clone());
+            async move { machine_pool::reconcile(&key, &work, &ctx).await }.boxed()
+        }
+    });
     health_checks(house, ctx);
     let (queue, woken) = mpsc::unbounded_channel();
     let work = Arc::new(cluster::Workplace {

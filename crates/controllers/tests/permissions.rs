@@ -86,6 +86,10 @@ async fn live(world: &World) {
         .second_pool(KEPT)
         .edit("TerraformMachinePool", KEPT, |pool| {
             pool["spec"]["deletionPolicy"] = json!("Retain");
+        })
+        .edit("TerraformClusterIdentity", "demo-aws", |identity| {
+            let team = json!({ "matchLabels": { "kubernetes.io/metadata.name": "team-a" } });
+            identity["spec"]["allowedNamespaces"] = json!({ "selector": team });
         });
     let optional = json!([{ "configMapRef": { "name": "shared" }, "optional": true }]);
     let demo = demo.pool(|pool| pool["spec"]["variablesFrom"] = optional);

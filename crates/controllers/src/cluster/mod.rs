@@ -162,7 +162,7 @@ struct InfraCluster {
 fn metadata(object: &Value) -> Metadata {
     object
         .get("metadata")
-        .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+        .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
         .unwrap_or_default()
 }
 

@@ -96,7 +96,7 @@ pub(super) fn pools(
     of_cluster
         .map(|pool| Pool {
             name: pool.metadata.name.clone().unwrap_or_default(),
-            ..serde_json::from_value(pool.data.clone()).unwrap_or_default()
+            ..serde::Deserialize::deserialize(&pool.data).unwrap_or_default()
         })
         .collect()
 }

@@ -47,7 +47,7 @@ pub(crate) async fn reconcile(
         return Ok(Requeue::OnChange);
     };
     let identity: IdentityObject =
-        serde_json::from_value(live.clone()).map_err(|error| ApiError::Failed {
+        serde::Deserialize::deserialize(&live).map_err(|error| ApiError::Failed {
             what: format!("read TerraformClusterIdentity {name}"),
             why: format!("unexpected shape: {error}"),
         })?;

@@ -148,7 +148,7 @@ pub(crate) async fn gather(
 }
 
 fn parsed<T: DeserializeOwned>(object: &Value, kind: &str, key: &ObjectKey) -> Result<T, ApiError> {
-    serde_json::from_value(object.clone()).map_err(|error| ApiError::Failed {
+    serde::Deserialize::deserialize(object).map_err(|error| ApiError::Failed {
         what: format!("read {kind} of {}/{}", key.namespace, key.name),
         why: format!("unexpected shape: {error}"),
     })
@@ -174,7 +174,7 @@ pub(super) async fn look(
         Ok(Some(object)) => Look::There(Box::new(Referenced {
             metadata: object
                 .get("metadata")
-                .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+                .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
                 .unwrap_or_default(),
             resource,
             object,

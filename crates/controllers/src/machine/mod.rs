@@ -30,7 +30,7 @@ mod watch;
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use remuda_api::keys::{annotation, finalizer, label};
+use remuda_api::keys::{annotation, label};
 use remuda_plan::{
     machines::{
         agent,
@@ -102,11 +102,11 @@ pub(crate) async fn reconcile(
         let what = format!("the Cluster {}/{cluster}", key.namespace);
         return Err(ApiError::NotFound(what));
     }
-    let metadata = &gathered.machine.metadata;
-    let finalizer = finalizer::MACHINE;
-    if !deleting && crate::adopt::finalizer(Kind::Machine, metadata, finalizer, ctx).await? {
-        // The write is visible before anything is done; it wakes the Machine again.
-        return Ok(Requeue::OnChange);
+    let worked_on = !gathered.is_paused() && gathered.node.is_some();
+    let written = adopt::machine(&mut gathered, worked_on, ctx).await;
+    if adopt::missing_finalizer(&gathered).is_some() {
+        // Without it nothing is done.
+        return written.map(|()| Requeue::OnChange);
     }
     if gathered.is_paused() {
         publish::paused(&gathered, ctx).await?;
@@ -116,7 +116,7 @@ pub(crate) async fn reconcile(
         // A moment later the Nodes are known: no status in between that says they are not.
         return Ok(Requeue::OnChange);
     };
-    let problem = prepare(&mut gathered, &node, ctx).await;
+    let problem = written.and(prepare(&gathered, &node, ctx).await);
     if !deleting && gathered.lost_its_instance() {
         publish::lost(&gathered, ctx).await?;
         // The deletion wakes the Machine again.
@@ -162,15 +162,14 @@ pub(crate) async fn reconcile(
 
 /// What is done whether the Machine is being deleted or not. Every step is tried; the first error
 /// is told.
-async fn prepare(gathered: &mut Gathered, node: &NodeState, ctx: &Context) -> Result<(), ApiError> {
-    let mut outcome = adopt::machine(gathered, ctx).await;
+async fn prepare(gathered: &Gathered, node: &NodeState, ctx: &Context) -> Result<(), ApiError> {
+    let mut outcome = Ok(());
     if !gathered.is_deleting() {
         let looks = [Some(&gathered.infra), gathered.config.as_ref()];
         for dependent in looks.into_iter().flatten().filter_map(Look::there) {
             outcome = outcome.and(adopt::dependent(gathered, dependent, ctx).await);
         }
     }
-    outcome = outcome.and(publish::spec(gathered, ctx).await);
     if let NodeState::Seen(node) = node {
         outcome = outcome.and(node::sync(gathered, node).await);
     }
@@ -220,7 +219,7 @@ impl Gathered {
 
     /// The Machine as a write left it.
     fn rewrite(&mut self, live: serde_json::Value) {
-        if let Ok(machine) = serde_json::from_value(live.clone()) {
+        if let Ok(machine) = serde::Deserialize::deserialize(&live) {
             self.machine = machine;
             self.live = live;
         }

@@ -13,7 +13,6 @@ use remuda_plan::machines::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    adopt::patch_machine,
     delete::Outcome,
     gather::{CREATED, Gathered, Look, PROVISIONED},
 };
@@ -40,11 +39,12 @@ const NODE_INFO: [&str; 10] = [
     "systemUUID",
 ];
 
-/// Copies the provider ID of a provisioned instance, and the name of the bootstrap Secret.
+/// What the Machine's spec lacks: the provider ID of a provisioned instance, and the name of the
+/// bootstrap Secret.
 ///
 /// # Errors
-/// The write failed.
-pub(super) async fn spec(gathered: &mut Gathered, ctx: &Context) -> Result<(), ApiError> {
+/// A bootstrap config is done and names no Secret.
+pub(super) fn spec(gathered: &Gathered) -> Result<Map<String, Value>, ApiError> {
     let mut spec = Map::new();
     let machine = &gathered.machine;
     if let Some(infra) = gathered.infra.there()
@@ -67,14 +67,7 @@ pub(super) async fn spec(gathered: &mut Gathered, ctx: &Context) -> Result<(), A
         let name = json!({ "dataSecretName": name });
         spec.insert("bootstrap".to_owned(), name);
     }
-    if spec.is_empty() {
-        return Ok(());
-    }
-    let version = machine.metadata.resource_version.clone();
-    let patch = json!({ "metadata": { "resourceVersion": version }, "spec": spec });
-    let written = patch_machine(&machine.metadata, &patch, ctx).await?;
-    gathered.rewrite(written);
-    Ok(())
+    Ok(spec)
 }
 
 impl Gathered {

@@ -195,7 +195,7 @@ async fn write(
     };
     let metadata = live
         .get("metadata")
-        .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+        .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
         .unwrap_or_default();
     machine_conditions::write(&live, &metadata, wanted, removed, ctx).await?;
     Ok(())

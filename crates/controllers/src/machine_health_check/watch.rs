@@ -109,7 +109,7 @@ fn selects_machine(check: &DynamicObject, machine: &DynamicObject) -> bool {
     }
     let selector = check.data.pointer("/spec/selector");
     let selector: Option<LabelSelector> =
-        selector.and_then(|selector| serde_json::from_value(selector.clone()).ok());
+        selector.and_then(|selector| serde::Deserialize::deserialize(selector).ok());
     let labels = machine.metadata.labels.clone().unwrap_or_default();
     selector.is_some_and(|selector| selects(&selector, &labels))
 }

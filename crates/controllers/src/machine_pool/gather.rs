@@ -135,7 +135,7 @@ fn parsed<T: serde::de::DeserializeOwned>(
     kind: &str,
     key: &ObjectKey,
 ) -> Result<T, ApiError> {
-    serde_json::from_value(object.clone()).map_err(|error| ApiError::Failed {
+    serde::Deserialize::deserialize(object).map_err(|error| ApiError::Failed {
         what: format!("read {kind} of {}/{}", key.namespace, key.name),
         why: format!("unexpected shape: {error}"),
     })
@@ -161,7 +161,7 @@ async fn referenced(
         resource,
         metadata: object
             .get("metadata")
-            .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+            .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
             .unwrap_or_default(),
         object,
     }))

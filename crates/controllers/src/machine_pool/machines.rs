@@ -126,7 +126,7 @@ pub(super) async fn list_machines(
 
 impl Stored {
     fn of(raw: Value) -> Self {
-        let view = serde_json::from_value(raw.clone()).unwrap_or_default();
+        let view = serde::Deserialize::deserialize(&raw).unwrap_or_default();
         Self { raw, view }
     }
 }

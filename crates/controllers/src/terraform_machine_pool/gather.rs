@@ -242,13 +242,16 @@ async fn identity_reads(
         reads.secret = secret;
         return (reads, values);
     }
-    reads.namespace_labels = match read(objects, Kind::Namespace, "", namespace).await {
-        Lookup::Found(object) => Lookup::Found(labels(&object)),
-        Lookup::Missing => Lookup::Missing,
-        Lookup::Failed(why) => Lookup::Failed(why),
-    };
     let found = objects.glance(Kind::TerraformClusterIdentity, "", &named.name);
     reads.object = parsed_lookup(found.await);
+    let asked = reads.object.found();
+    if asked.is_some_and(|it| identity::asks_for_labels(it, namespace)) {
+        reads.namespace_labels = match read(objects, Kind::Namespace, "", namespace).await {
+            Lookup::Found(object) => Lookup::Found(labels(&object)),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Failed(why) => Lookup::Failed(why),
+        };
+    }
     let source = reads
         .object
         .found()

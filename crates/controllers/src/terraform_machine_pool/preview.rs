@@ -305,7 +305,7 @@ async fn adopt(pool: &mut PoolObject, source: &PreviewSource) -> Result<(), ApiE
     let owner = owner.unwrap_or_default();
     let metadata: Metadata = owner
         .get("metadata")
-        .and_then(|metadata| serde_json::from_value(metadata.clone()).ok())
+        .and_then(|metadata| serde::Deserialize::deserialize(metadata).ok())
         .unwrap_or_default();
     pool.metadata.owner_references.push(OwnerReference {
         api_version: Kind::MachinePool.resource().api_version,

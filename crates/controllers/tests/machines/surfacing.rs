@@ -70,6 +70,12 @@ async fn an_object_says_what_its_instance_is_and_only_a_stopped_ones_changes() {
         assert!(addresses.iter().any(|it| it["type"] == "InternalIP"));
     }
     let stopped = name(&before[1]).to_owned();
+    // The group leaves it alone for longer than it takes to be seen.
+    let slow = Duration::from_mins(5);
+    world
+        .aws
+        .world()
+        .set_timing(|timing| timing.health_check = slow);
     assert!(world.aws.world().stop_instance(instance_id(&before[1])));
     world
         .object_becomes(

@@ -108,7 +108,7 @@ pub fn surface(
             Surfacing::Settled
         };
     };
-    let view: MachineView = serde_json::from_value(live.clone()).unwrap_or_default();
+    let view: MachineView = MachineView::deserialize(live).unwrap_or_default();
     if !is_of_pool(&view, template.pool) {
         let owner = view.controller().map_or_else(
             || "it has no pool label".to_owned(),

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use super::{
     findings::IdentityFinding,
-    objects::{AllowedNamespaces, IdentityRef, InfraClusterObject, PoolObject},
+    objects::{
+        AllowedNamespaces, IdentityObject, IdentityRef, InfraClusterObject, LabelSelector,
+        PoolObject,
+    },
     record::Record,
     selector::selects,
     world::{CredentialSecret, Lookup, World},
@@ -229,6 +232,19 @@ fn check_cluster_identity(world: &World, name: &str) -> IdentityFinding {
     ))
 }
 
+/// Whether a namespace's labels decide if it is allowed: list and an empty selector do without.
+pub fn asks_for_labels(identity: &IdentityObject, namespace: &str) -> bool {
+    let rule = identity.spec.allowed_namespaces.as_ref();
+    rule.is_some_and(|rule| {
+        let is_listed = rule.list.iter().any(|listed| listed == namespace);
+        !is_listed && rule.selector.as_ref().is_some_and(|it| !selects_all(it))
+    })
+}
+
+fn selects_all(selector: &LabelSelector) -> bool {
+    selector.match_labels.is_empty() && selector.match_expressions.is_empty()
+}
+
 /// Whether a namespace is allowed: the union of list and selector.
 fn allowed(
     rule: Option<&AllowedNamespaces>,
@@ -242,7 +258,7 @@ fn allowed(
     let Some(selector) = &rule.selector else {
         return Ok(false);
     };
-    if selector.match_labels.is_empty() && selector.match_expressions.is_empty() {
+    if selects_all(selector) {
         return Ok(true);
     }
     match labels {

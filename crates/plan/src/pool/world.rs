@@ -92,7 +92,8 @@ pub struct IdentityReads {
     pub object: Lookup<IdentityObject>,
     /// The credential Secret: of the identity, or the one in the pool's own namespace.
     pub secret: Lookup<CredentialSecret>,
-    /// Labels of the pool's namespace, read uncached.
+    /// Labels of the pool's namespace, read uncached, where they decide whether it is allowed; else
+    /// `Missing`.
     pub namespace_labels: Lookup<BTreeMap<String, String>>,
 }
 

@@ -321,5 +321,9 @@ fn what_goes_by_itself_is_looked_at_soon_and_then_less_and_less_often() {
         looks.push(last + i64::try_from(wait).expect("small"));
     }
     assert_eq!(looks, [0, 2, 4, 8, 16, 32, 52, 72, 92, 112]);
-    assert_eq!(look_again(at(5), at(0)).as_secs(), 2, "a clock that went back");
+    assert_eq!(
+        look_again(at(5), at(0)).as_secs(),
+        2,
+        "a clock that went back"
+    );
 }
