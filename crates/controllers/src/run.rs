@@ -48,20 +48,26 @@ pub struct Options {
     pub namespace: Option<String>,
     /// Infrastructure pools worked on at once.
     pub concurrency: u16,
+    /// Objects of each other kind worked on at once; `None`: as many as upstream's controllers do,
+    /// and no fewer than pools. Waiting in a queue an object costs nothing and its changes become
+    /// one; worked on it holds all that it reads.
+    pub core_concurrency: Option<u16>,
     /// Which part of the work is done here.
     pub share: Share,
 }
 
 impl Options {
-    /// How many objects of a kind are worked on at once: the core's as upstream's controllers do
-    /// (cluster-api document, section 0), never fewer than pools.
+    /// How many objects of a kind are worked on at once. Upstream's figures: cluster-api document,
+    /// section 0.
     fn concurrency_of(&self, kind: Kind) -> u16 {
-        let own = match kind {
+        let upstreams = match kind {
+            Kind::TerraformMachinePool => return self.concurrency,
             Kind::Machine => 100,
             Kind::MachinePool | Kind::MachineHealthCheck | Kind::Cluster => 50,
             _ => 1,
         };
-        self.concurrency.max(own)
+        let by_default = self.concurrency.max(upstreams);
+        self.core_concurrency.unwrap_or(by_default)
     }
 }
 
@@ -72,6 +78,7 @@ impl Default for Options {
             identities: true,
             namespace: None,
             concurrency: 10,
+            core_concurrency: None,
             share: Share::default(),
         }
     }
