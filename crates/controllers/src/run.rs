@@ -33,7 +33,7 @@ use crate::{
     requeue::Failures,
     share::work_on,
     terraform_machine_pool,
-    watching::{Glances, Kept, ObjectKey, Route, Watch, keep_condition, keep_only},
+    watching::{Glances, Kept, ObjectKey, Route, Watch, keep_conditions, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
 };
 
@@ -97,9 +97,10 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
                 &["spec", "identityRef"],
                 &["spec", "variablesFrom"],
                 &["status", "conditions"],
+                &["status", "activeJob", "operation"],
             ],
         );
-        keep_condition(pool, "Ready");
+        keep_conditions(pool, &["Ready", "InfrastructureHealthy", "DriftDetected"]);
     });
     let slim_machine_pool = |pool: &mut DynamicObject| {
         let mut kept: Vec<&[&str]> = vec![
@@ -110,7 +111,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         ];
         kept.extend(cluster::COUNTED);
         keep_only(pool, &kept);
-        keep_condition(pool, cluster::COUNTED_CONDITION);
+        keep_conditions(pool, &[cluster::COUNTED_CONDITION]);
     };
     let (watch, kept_machine_pools) =
         Watch::new(Kind::MachinePool).keep_by(slim_machine_pool, machine_pool::terms);

@@ -358,10 +358,13 @@ pub(crate) fn keep_only(object: &mut DynamicObject, pointers: &[&[&str]]) {
     object.data = kept;
 }
 
-/// Of the conditions that are kept only one stays.
-pub(crate) fn keep_condition(object: &mut DynamicObject, kind: &str) {
+/// Of the conditions that are kept only these stay, and of them whether they hold.
+pub(crate) fn keep_conditions(object: &mut DynamicObject, kinds: &[&str]) {
     if let Some(Value::Array(conditions)) = object.data.pointer_mut("/status/conditions") {
-        conditions.retain(|condition| condition["type"] == kind);
+        conditions.retain(|condition| kinds.iter().any(|kind| condition["type"] == *kind));
+        for condition in conditions.iter_mut().filter_map(Value::as_object_mut) {
+            condition.retain(|field, _| field == "type" || field == "status");
+        }
     }
 }
 

@@ -13,6 +13,9 @@ use serde_json::Value;
 
 const DASHBOARD: &str = include_str!("../../../deploy/monitoring/dashboard.json");
 const ALERTS: &str = include_str!("../../../deploy/monitoring/alerts.yaml");
+const CAPTF: &str = include_str!("../../../docs/spec/captf-contract.md");
+const MOVING: &str = include_str!("../../../docs/howto/moving-from-captf.md");
+const CONFORMANCE: &str = include_str!("../../../docs/reference/conformance.md");
 
 /// Labels that Prometheus itself gives.
 const GIVEN: [&str; 3] = ["le", "instance", "job"];
@@ -132,8 +135,70 @@ fn every_metric_is_on_the_dashboard() {
     let shown: BTreeSet<&str> = words(DASHBOARD)
         .filter_map(|word| metric(word).map(|metric| metric.name))
         .collect();
-    let all: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let all: BTreeSet<&str> = METRICS
+        .iter()
+        .map(|metric| metric.name)
+        .filter(|name| !name.starts_with("captf_"))
+        .collect();
     assert_eq!(shown, all);
+}
+
+/// A row of captf document 3.4.
+struct Row {
+    names: Vec<&'static str>,
+    /// One for all names, or one each.
+    kinds: Vec<&'static str>,
+    labels: Vec<&'static str>,
+    is_kept: bool,
+}
+
+fn rows_of_captf() -> Vec<Row> {
+    let section = CAPTF.split("### 3.4 Metrics").nth(1).unwrap();
+    let section = section.split("### 3.5").next().unwrap();
+    let mut rows: Vec<Row> = Vec::new();
+    for row in section.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let quoted = |cell: &'static str| cell.split('`').skip(1).step_by(2).collect();
+        let kinds = cells[2].split(", ");
+        let kinds = kinds.map(|kind| kind.split(' ').next().unwrap());
+        let labels = match cells[3] {
+            "same" => rows.last().unwrap().labels.clone(),
+            // Values of a label stand in brackets behind it.
+            labels => quoted(labels.split('(').next().unwrap()),
+        };
+        rows.push(Row {
+            names: quoted(cells[1]),
+            kinds: kinds.collect(),
+            labels,
+            is_kept: cells[4].starts_with("keep"),
+        });
+    }
+    rows
+}
+
+#[test]
+fn captfs_metrics_are_there_as_captf_has_them_or_the_pages_say_that_they_are_not() {
+    let mut there = BTreeSet::new();
+    for row in rows_of_captf() {
+        for (index, name) in row.names.iter().enumerate() {
+            let known = METRICS.iter().find(|metric| metric.name == *name);
+            let Some(metric) = known else {
+                for page in [MOVING, CONFORMANCE].iter().filter(|_| row.is_kept) {
+                    assert!(page.contains(&format!("`{name}`")), "{name}");
+                }
+                continue;
+            };
+            assert!(row.is_kept, "{name}");
+            assert_eq!(metric.labels, row.labels, "{name}");
+            let kind = row.kinds.get(index).or(row.kinds.last());
+            assert_eq!(Some(&metric.kind.as_str()), kind, "{name}");
+            there.insert(*name);
+        }
+    }
+    let ours = METRICS.iter().map(|metric| metric.name);
+    let ours: BTreeSet<&str> = ours.filter(|name| name.starts_with("captf_")).collect();
+    assert_eq!(ours, there);
+    assert!(ours.len() > 10, "{ours:?}");
 }
 
 #[test]

@@ -5,16 +5,19 @@
 //! | `table` | every metric, once |
 //! | `series` | counters, gauges and histograms of a metric |
 //! | `standing` | what is read at the moment of a scrape |
+//! | `captf` | the same and more under captf's names |
 //!
 //! Labels take few values, or such as go with their object (the table states the bound): no names
 //! but those of pools, no messages, no ids.
 
+mod captf;
 mod series;
 mod standing;
 pub mod table;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use prometheus_client::{
     encoding::{prometheus_text, text},
     registry::Registry,
@@ -23,13 +26,17 @@ use remuda_cloud::measured::{CallMeter, CallRecord, SweepAnswer};
 use remuda_plan::{
     driver::Driver,
     error::FailureClass,
-    pool::{action::Effect, gate::Next},
-    status::pass::{Pass, PassEnd},
+    pool::{action::Effect, gate::Next, world::World},
+    status::{
+        pass::{Pass, PassEnd},
+        publication::Publication,
+    },
 };
 use tokio::time::Instant;
 
 pub(crate) use self::standing::PoolStores;
 use self::{
+    captf::{Captf, Told},
     series::{Counters, Gauges, Histograms},
     standing::Standing,
 };
@@ -115,6 +122,7 @@ pub struct Metrics {
     drains: Counters<1>,
     drain_seconds: Histograms<1>,
     events: Counters<2>,
+    captf: Captf,
 }
 
 impl fmt::Debug for Metrics {
@@ -147,6 +155,7 @@ impl Metrics {
             drains: Counters::new(all, &table::DRAINS),
             drain_seconds: Histograms::new(all, &table::DRAIN_DURATION),
             events: Counters::new(all, &table::EVENTS),
+            captf: Captf::new(all, version),
             standing,
             clock,
             registry,
@@ -210,8 +219,28 @@ impl Metrics {
         }
     }
 
+    /// A pass over a pool was made.
+    pub(crate) fn passed(&self, world: &World, pass: &Pass) {
+        self.captf.passed(world, pass);
+        self.operation(pass);
+    }
+
+    /// What a pass over a pool came to is stored.
+    pub(crate) fn published(
+        &self,
+        world: &World,
+        pass: &Pass,
+        publication: &Publication,
+        now: Timestamp,
+    ) {
+        self.captf.published(world, pass, publication, now);
+        let uid = &world.pool.metadata.uid;
+        let tell = |before: Option<&Told>| Told::after(before, world, pass, publication);
+        self.standing.told(uid, tell);
+    }
+
     /// A pass over a pool looked at the cloud.
-    pub(crate) fn operation(&self, pass: &Pass) {
+    fn operation(&self, pass: &Pass) {
         let Next::Go(goal) = &pass.gate.next else {
             return;
         };
@@ -419,10 +448,11 @@ mod tests {
     fn names_follow_prometheus_conventions() {
         for metric in table::METRICS {
             let name = metric.name;
-            assert!(name.starts_with("remuda_"), "{name}");
+            let is_captfs = name.starts_with("captf_");
+            assert!(is_captfs || name.starts_with("remuda_"), "{name}");
             let is_counter = metric.kind == table::MetricKind::Counter;
             assert_eq!(name.ends_with("_total"), is_counter, "{name}");
-            if matches!(metric.kind, table::MetricKind::Histogram(_)) {
+            if matches!(metric.kind, table::MetricKind::Histogram(_)) && !is_captfs {
                 assert!(name.ends_with("_seconds"), "{name}");
             }
             assert!(!metric.help.ends_with('.'), "{name}: {}", metric.help);

@@ -76,6 +76,11 @@ impl<const N: usize> Counters<N> {
     pub(super) fn count(&self, values: [Value; N]) {
         self.one(values).inc();
     }
+
+    /// Counts several.
+    pub(super) fn add(&self, values: [Value; N], by: u64) {
+        self.one(values).inc_by(by);
+    }
 }
 
 impl<const N: usize> Gauges<N> {
@@ -107,6 +112,11 @@ impl<const N: usize> Histograms<N> {
 
     /// Counts one span of time.
     pub(super) fn observe(&self, values: [Value; N], span: Duration) {
-        self.one(values).observe(span.as_secs_f64());
+        self.observe_number(values, span.as_secs_f64());
+    }
+
+    /// Counts one number.
+    pub(super) fn observe_number(&self, values: [Value; N], number: f64) {
+        self.one(values).observe(number);
     }
 }

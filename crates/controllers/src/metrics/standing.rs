@@ -18,6 +18,7 @@ use remuda_api::keys::label;
 use tokio::time::Instant;
 
 use super::{
+    captf,
     series::labels,
     table::{
         DRAINS_RUNNING, LEADER, Metric, POOL_MACHINES, POOL_READY, POOL_READY_MACHINES,
@@ -39,13 +40,16 @@ pub(crate) struct PoolStores {
 
 /// How one pool stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pool {
-    namespace: String,
-    name: String,
+pub(super) struct Pool {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    uid: String,
     wanted: i64,
     machines: i64,
     ready_machines: i64,
     is_ready: bool,
+    /// The same under captf's names.
+    pub(super) shown: captf::Shown,
 }
 
 /// What is so at the moment. Clones share it.
@@ -60,6 +64,8 @@ struct State {
     pools: Option<PoolStores>,
     waiting: BTreeMap<Kind, HashMap<ObjectKey, Instant>>,
     draining: HashSet<ObjectKey>,
+    /// What passes told of pools, by UID.
+    told: HashMap<String, captf::Told>,
 }
 
 impl Standing {
@@ -109,6 +115,29 @@ impl Standing {
         }
     }
 
+    /// A pass told of a pool; `tell` makes of what was known what is known now, if anything.
+    pub(super) fn told(
+        &self,
+        uid: &str,
+        tell: impl FnOnce(Option<&captf::Told>) -> Option<captf::Told>,
+    ) {
+        let mut state = self.lock();
+        let told = tell(state.told.get(uid)).filter(|_| state.run.is_some());
+        if let Some(told) = told {
+            state.told.insert(uid.to_owned(), told);
+        } else {
+            state.told.remove(uid);
+        }
+    }
+
+    /// What was told of these pools; of others it is forgotten.
+    fn told_of(&self, pools: &[Pool]) -> HashMap<String, captf::Told> {
+        let there: HashSet<&str> = pools.iter().map(|pool| pool.uid.as_str()).collect();
+        let mut state = self.lock();
+        state.told.retain(|uid, _| there.contains(uid.as_str()));
+        state.told.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Each statement leaves the maps whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -139,7 +168,9 @@ impl Collector for Standing {
             .into_iter()
             .map(|(kind, depth)| ([kind.resource().kind], count(depth)));
         gauges(&mut encoder, &QUEUE_DEPTH, depths)?;
-        let pools = stores.map(|stores| stores.read()).unwrap_or_default();
+        let leading = stores.map(|stores| stores.read());
+        captf::encode_active(&mut encoder, leading.as_deref())?;
+        let pools = leading.unwrap_or_default();
         let figures: [(&'static Metric, Figure); 4] = [
             (&POOL_WANTED, |pool| pool.wanted),
             (&POOL_MACHINES, |pool| pool.machines),
@@ -150,7 +181,8 @@ impl Collector for Standing {
             let of = |pool: &Pool| ([pool.namespace.clone(), pool.name.clone()], figure(pool));
             gauges(&mut encoder, metric, pools.iter().map(of))?;
         }
-        Ok(())
+        let told = self.told_of(&pools);
+        captf::encode(&mut encoder, &pools, |pool| told.get(&pool.uid))
     }
 }
 
@@ -158,7 +190,7 @@ impl Collector for Standing {
 type Figure = fn(&Pool) -> i64;
 
 /// Writes the gauges of one metric.
-fn gauges<const N: usize>(
+pub(super) fn gauges<const N: usize>(
     encoder: &mut DescriptorEncoder<'_>,
     metric: &'static Metric,
     values: impl IntoIterator<Item = ([String; N], i64)>,
@@ -227,6 +259,8 @@ impl PoolStores {
             machines: count(ids.unwrap_or_default()),
             ready_machines: number("/status/readyReplicas").unwrap_or_default(),
             is_ready: ready.as_deref() == Some("True"),
+            shown: captf::Shown::of(pool),
+            uid: pool.metadata.uid.clone().unwrap_or_default(),
             namespace: key.namespace,
             name: key.name,
         }

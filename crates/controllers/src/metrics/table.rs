@@ -3,6 +3,8 @@
 //! What is counted, `docs/reference/metrics.md`, the dashboard and the alert rules all go by this
 //! table; tests compare them.
 
+use super::captf::table as captf;
+
 /// One metric.
 #[derive(Debug, PartialEq)]
 pub struct Metric {
@@ -240,7 +242,7 @@ pub(super) static BUILD: Metric = Metric {
 };
 
 /// Every metric, in the order of the reference page.
-pub static METRICS: [&Metric; 22] = [
+pub static METRICS: [&Metric; 39] = [
     &RECONCILES,
     &RECONCILE_SECONDS,
     &RUNNING,
@@ -263,4 +265,21 @@ pub static METRICS: [&Metric; 22] = [
     &EVENTS,
     &LEADER,
     &BUILD,
+    &captf::JOBS,
+    &captf::JOB_SECONDS_TAKEN,
+    &captf::JOB_ERRORS,
+    &captf::JOBS_ACTIVE,
+    &captf::JOB_ATTEMPTS,
+    &captf::RESOURCES_CHANGED,
+    &captf::DECISIONS,
+    &captf::OUTPUTS_INVALID,
+    &captf::HASH_CHANGES,
+    &captf::INPUTS_BYTES,
+    &captf::READY,
+    &captf::HEALTHY,
+    &captf::DRIFTED,
+    &captf::DRIFT_RESOURCES,
+    &captf::LAST_SUCCESS,
+    &captf::IDENTITY_DENIED,
+    &captf::BUILD,
 ];

@@ -46,12 +46,15 @@ pub async fn reconcile(key: &PoolKey, ctx: &Context) -> Result<Requeue, ApiError
     let records = RecordStore::new(&ctx.objects, pool, gathered.record_version.clone());
     let gate = gate(&gathered.world, ctx.now());
     let pass = attempt(&gathered, &records, gate, ctx).await;
-    ctx.metrics.operation(&pass);
-    let publication = fold(&gathered.world, &pass, ctx.now());
+    ctx.metrics.passed(&gathered.world, &pass);
+    let now = ctx.now();
+    let publication = fold(&gathered.world, &pass, now);
     if matches!(pass.gate.next, Next::Release(_)) {
         machines::let_go(&gathered.world, ctx).await?;
     }
     publish(&gathered, &records, &publication, ctx).await?;
+    ctx.metrics
+        .published(&gathered.world, &pass, &publication, now);
     ctx.memories().set(&uid, publication.memory);
     if let Some(decision) = &pass.machines {
         machines::carry_out(&gathered.world, decision, ctx).await?;

@@ -14,13 +14,16 @@ Prometheus does, else Prometheus' text format. [Monitoring](../howto/monitoring.
 scrape it, and has a dashboard and alert rules.
 
 Labels take few values, or such as go with their object, so that the number of series is bounded:
-for `p` pools, `r` regions in use and both clouds it is about `4 p + 400 r + 1,300`, and most of
+for `p` pools, `r` regions in use and both clouds it is about `11 p + 400 r + 1,600`, and most of
 the second part never appears, since an action fails in few ways. Series of a deleted pool are gone
 with the next scrape. Counters begin at 0 when the process begins; series that counted nothing yet
 are not there.
 
 Every replica of a manager can be scraped. Only the leader runs controllers: the others show
-`remuda_leader 0` and no pools, so sums over replicas are right.";
+`remuda_leader 0` and no pools, so sums over replicas are right.
+
+Names that begin with `captf_` are captf's own, for dashboards and alerts that were made for it
+([Moving from captf](../howto/moving-from-captf.md)).";
 
 /// Every metric with its labels, and how many series it can have.
 pub(crate) fn metrics() -> String {
@@ -45,7 +48,7 @@ pub(crate) fn metrics() -> String {
             cell(metric.series)
         );
     }
-    text.push_str("\nUpper bounds of the histograms, in seconds:\n\n");
+    text.push_str("\nUpper bounds of the histograms, in seconds where they are durations:\n\n");
     for metric in METRICS {
         if let MetricKind::Histogram(bounds) = metric.kind {
             let bounds: Vec<String> = bounds.iter().map(ToString::to_string).collect();
