@@ -451,6 +451,30 @@ async fn changed_inputs_and_denied_identities_are_counted_once_each() {
     assert_eq!([scrape.sum(denied, &[])], *refused);
 }
 
+/// The metrics outlive the run, as with a process that leads again; what it knew of pools does not.
+#[tokio::test(start_paused = true)]
+async fn who_leads_anew_knows_when_the_last_apply_was_and_counts_no_job_again() {
+    let world = World::new().await;
+    world.apply(&Demo::default()).await;
+    world.start();
+    world.pool_is_ready().await;
+    world.machine_pool_is_running(3).await;
+    let applied = |scrape: &Scrape| {
+        let of = [CAPTFS[1], CAPTFS[2], ("op", "apply")];
+        scrape.sum("captf_last_success_timestamp_seconds", &of)
+    };
+    let jobs = |scrape: &Scrape| scrape.by("captf_jobs_total", &[], "op");
+    let before = world.scrape();
+    world.stop().await;
+    assert!(applied(&before) > 0.0 && applied(&world.scrape()) == 0.0);
+    world.pass(Duration::from_mins(10)).await;
+    world.start();
+    world.pass(Duration::from_mins(5)).await;
+    let after = world.scrape();
+    assert_eq!(applied(&after), applied(&before));
+    assert_eq!(jobs(&after), jobs(&before));
+}
+
 /// How a call is named after its resource, by the operation id of Azure's API description.
 fn in_words_of_ours(operation: &str) -> &str {
     let (service, operation) = operation.split_once(':').unwrap();
