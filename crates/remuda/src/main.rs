@@ -26,10 +26,10 @@ mod up;
 mod view;
 mod webhooks;
 
-/// Objects live as trees of small values that one thread makes and another drops: glibc's allocator
-/// locks for that, and keeps what is freed.
+/// Objects are trees of small values that one thread makes and another drops: glibc's allocator
+/// takes locks for that, and keeps what is freed.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {

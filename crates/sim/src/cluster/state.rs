@@ -90,8 +90,7 @@ impl State {
     pub(super) fn take(&mut self, kind: Kind, seen: Seen) {
         match seen {
             Seen::All(objects) => {
-                let all = objects.into_iter().map(slimmed);
-                let all = all.map(|object| (key(&object), object));
+                let all = objects.into_iter().map(|object| (key(&object), object));
                 self.objects.insert(kind, all.collect());
             }
             Seen::Changed(object) => self.note(kind, object),
@@ -111,7 +110,7 @@ impl State {
         let all = self.objects.entry(kind).or_default();
         let known = all.get(&key(&object));
         if known.is_none_or(|known| revision(known) < revision(&object)) {
-            all.insert(key(&object), slimmed(object));
+            all.insert(key(&object), object);
         }
     }
 
@@ -137,14 +136,6 @@ impl State {
         self.all(kind)
             .filter(move |object| controller(object) == Some(own))
     }
-}
-
-/// Who manages which field is half of many objects, and nobody asks here.
-fn slimmed(mut object: Value) -> Value {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    object
 }
 
 fn key(object: &Value) -> Key {
