@@ -6,20 +6,28 @@ use std::{collections::HashMap, time::Duration};
 use futures::{Stream, StreamExt as _, stream};
 use tokio_util::time::DelayQueue;
 
-use crate::watching::ObjectKey;
+use crate::{kinds::Kind, watching::ObjectKey};
 
 /// Between two passes over one object, as far as changes cause them. Ours: ten machines that come
-/// up change their pool some fifty times within seconds, and each pass reads all of them anew. What
-/// a pass asks for by itself is not held up.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// up change their pool some fifty times within seconds, and each pass reads all of them anew. An
+/// infrastructure pool waits for a cloud that takes longer. What a pass asks for by itself is not
+/// held up.
+pub(crate) fn interval(kind: Kind) -> Duration {
+    Duration::from_secs(match kind {
+        Kind::TerraformMachinePool => 2,
+        _ => 1,
+    })
+}
 
-/// Lets a key through at once, and those like it that follow within [`INTERVAL`] as one at its end.
+/// Lets a key through at once, and those like it that follow within `interval` as one at its end.
 /// Ends with `woken`.
 pub(crate) fn paced(
     woken: impl Stream<Item = ObjectKey> + Unpin + Send + 'static,
+    interval: Duration,
 ) -> impl Stream<Item = ObjectKey> + Send {
     let pacer = Pacer {
         woken,
+        interval,
         waiting: HashMap::new(),
         intervals: DelayQueue::new(),
     };
@@ -31,6 +39,7 @@ pub(crate) fn paced(
 
 struct Pacer<S> {
     woken: S,
+    interval: Duration,
     /// Keys whose interval runs, and whether they were woken in it.
     waiting: HashMap<ObjectKey, bool>,
     intervals: DelayQueue<ObjectKey>,
@@ -48,7 +57,7 @@ impl<S: Stream<Item = ObjectKey> + Unpin> Pacer<S> {
             };
             if let Some(key) = key {
                 self.waiting.insert(key.clone(), false);
-                self.intervals.insert(key.clone(), INTERVAL);
+                self.intervals.insert(key.clone(), self.interval);
                 return Some(key);
             }
         }
@@ -80,7 +89,9 @@ mod tests {
     use tokio::{sync::mpsc, time::Instant};
     use tokio_stream::wrappers::UnboundedReceiverStream;
 
-    use super::{INTERVAL, ObjectKey, paced};
+    use super::{ObjectKey, paced};
+
+    const INTERVAL: Duration = Duration::from_secs(1);
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey::new("team-a", name)
@@ -89,7 +100,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_burst_is_two_passes_and_a_single_change_one_at_once() {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let mut paced = Box::pin(paced(UnboundedReceiverStream::new(receiver)));
+        let mut paced = Box::pin(paced(UnboundedReceiverStream::new(receiver), INTERVAL));
         let begun = Instant::now();
         for _ in 0..50 {
             sender.send(key("a")).unwrap();
@@ -110,7 +121,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nothing_is_forgotten_while_changes_keep_coming() {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let mut paced = Box::pin(paced(UnboundedReceiverStream::new(receiver)));
+        let mut paced = Box::pin(paced(UnboundedReceiverStream::new(receiver), INTERVAL));
         let teller = tokio::spawn(async move {
             for _ in 0..35 {
                 sender.send(key("a")).unwrap();

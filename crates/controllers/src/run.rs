@@ -28,7 +28,7 @@ use crate::{
     kinds::Kind,
     machine, machine_health_check, machine_pool,
     metrics::PoolStores,
-    pacing::paced,
+    pacing::{interval, paced},
     passes::{self, Reconciled},
     requeue::Failures,
     share::work_on,
@@ -391,7 +391,7 @@ impl<'a> House<'a> {
         let metrics = self.ctx.metrics.clone();
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default().concurrency(self.options.concurrency_of(kind));
-        let requests = paced(UnboundedReceiverStream::new(woken))
+        let requests = paced(UnboundedReceiverStream::new(woken), interval(kind))
             .map(move |key| {
                 let request = request(&key, &resource);
                 woken_for.woken(kind, key);
