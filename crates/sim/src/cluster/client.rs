@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::{Router, body::Body};
+use bytes::Bytes;
 use futures::StreamExt;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
@@ -16,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
-    pub(crate) body: Value,
+    text: Bytes,
 }
 
 impl Reply {
@@ -24,13 +25,15 @@ impl Reply {
         self.status.is_success()
     }
 
+    /// What it holds; null if that is no JSON. Most writers never ask.
+    pub(crate) fn body(&self) -> Value {
+        serde_json::from_slice(&self.text).unwrap_or_default()
+    }
+
     /// What the API said, short.
     pub(crate) fn why(&self) -> String {
-        let message = self
-            .body
-            .get("message")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let body = self.body();
+        let message = text(&body, "/message");
         format!("{} {message}", self.status.as_u16())
     }
 }
@@ -45,13 +48,13 @@ pub(crate) async fn send(
     let answer = ask(api, agent, (method, path), body).await;
     let status = answer.status();
     match answer.into_body().collect().await {
-        Ok(body) => {
-            let body = serde_json::from_slice(&body.to_bytes()).unwrap_or(Value::Null);
-            Reply { status, body }
-        }
+        Ok(body) => Reply {
+            status,
+            text: body.to_bytes(),
+        },
         Err(_) => Reply {
             status: StatusCode::BAD_GATEWAY,
-            body: Value::Null,
+            text: Bytes::new(),
         },
     }
 }
@@ -106,12 +109,14 @@ pub(crate) async fn follow(api: Router, path: &'static str, mut seen: impl FnMut
 /// broke before it said anything: the next attempt should wait.
 async fn follow_once(api: &Router, path: &str, seen: &mut (impl FnMut(Seen) + Send)) -> Option<()> {
     const AGENT: &str = "simulated cluster";
-    let mut list = send(api, AGENT, (Method::GET, path), None).await;
-    let items = list.body.get_mut("items").map(Value::take);
-    let (Some(Value::Array(items)), true) = (items, list.is_success()) else {
+    let list = send(api, AGENT, (Method::GET, path), None).await;
+    let (mut body, listed) = (list.body(), list.is_success());
+    drop(list);
+    let items = body.get_mut("items").map(Value::take);
+    let (Some(Value::Array(items)), true) = (items, listed) else {
         return None;
     };
-    let mut revision = text(&list.body, "/metadata/resourceVersion").to_owned();
+    let mut revision = text(&body, "/metadata/resourceVersion").to_owned();
     seen(Seen::All(items));
     loop {
         // No bookmarks: they would wake a world that sleeps in virtual time.
@@ -155,28 +160,53 @@ pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 /// JSON values, one a line, as a watch sends them.
 struct Lines {
     body: axum::body::BodyDataStream,
-    pending: Vec<u8>,
+    /// What was read and not yet handed out; one chunk may hold thousands of lines.
+    pending: Bytes,
 }
 
 impl Lines {
     fn new(body: Body) -> Self {
         Self {
             body: body.into_data_stream(),
-            pending: Vec::new(),
+            pending: Bytes::new(),
         }
     }
 
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.pending.drain(..=end).collect();
+                let line = self.pending.split_to(end + 1);
                 match serde_json::from_slice(&line) {
                     Ok(value) => return Some(value),
                     Err(_) => continue,
                 }
             }
             let chunk = self.body.next().await?.ok()?;
-            self.pending.extend_from_slice(&chunk);
+            self.pending = if self.pending.is_empty() {
+                chunk
+            } else {
+                [&*self.pending, &*chunk].concat().into()
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_found_however_they_are_cut() {
+        let text = "{\"n\":1}\n\n{\"n\":2}\n{\"n\":3}\n{\"n\":";
+        for size in 1..=text.len() {
+            let chunks = text.as_bytes().chunks(size).map(Bytes::copy_from_slice);
+            let chunks = futures::stream::iter(chunks.map(Ok::<_, std::io::Error>));
+            let mut lines = Lines::new(Body::from_stream(chunks));
+            let mut found = Vec::new();
+            while let Some(line) = lines.next().await {
+                found.push(line["n"].as_u64());
+            }
+            assert_eq!(found, [Some(1), Some(2), Some(3)], "chunks of {size}");
         }
     }
 }

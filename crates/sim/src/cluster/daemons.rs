@@ -4,10 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Action,
-    state::{
-        Kind, State, is_active, is_deleting, is_ready, is_selected, name, namespace, node_of,
-        repelled,
-    },
+    state::{Kind, State, is_active, is_deleting, is_ready, namespace, node_of},
     workloads::{generation, pod, report},
 };
 
@@ -31,22 +28,21 @@ fn keep(state: &State, daemons: &Value, actions: &mut Vec<Action>) {
     let template = template(daemons);
     let pods: Vec<&Value> = state.controlled(Kind::Pod, daemons).collect();
     let (mut wanted, mut ready) = (0, 0);
-    for node in state.all(Kind::Node) {
-        let fits = is_selected(&template["spec"], node);
-        if !fits || is_deleting(node) {
+    for node in state.nodes() {
+        if !node.is_selected(&template["spec"]) || node.is_deleting {
             continue;
         }
         // One that is being stopped still has the node's place.
-        let mut here = pods.iter().filter(|pod| node_of(pod) == name(node));
+        let mut here = pods.iter().filter(|pod| *node_of(pod) == *node.name);
         if let Some(pod) = here.next() {
             wanted += 1;
             ready += i64::from(is_active(pod) && is_ready(pod));
             continue;
         }
-        if repelled(&template["spec"], node, &["NoSchedule", "NoExecute"]).is_none() {
+        if !node.repels(&template["spec"], &["NoSchedule", "NoExecute"]) {
             wanted += 1;
             let mut body = template.clone();
-            body["spec"]["nodeName"] = name(node).into();
+            body["spec"]["nodeName"] = (*node.name).into();
             actions.push(Action::create(Kind::Pod, namespace(daemons), body));
         }
     }

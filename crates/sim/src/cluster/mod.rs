@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! run ── client    requests, and lists that stay up to date
-//!     ├─ state     what is known, with what was just done already in it
+//!     ├─ state     what is known, with what was just done already in it ── node
 //!     └─ decide    pure: state in, requests out
 //!         ├─ workloads   Deployments, ReplicaSets
 //!         ├─ daemons     DaemonSets
@@ -12,13 +12,15 @@
 //!         └─ volumes     attachments that no pod needs any more
 //! ```
 //!
-//! Level-triggered: after every change everything is looked at again. The status of disruption
+//! Level-triggered: after every change everything is looked at again, but for the taints of nodes
+//! that did not change and whose requests were answered well. The status of disruption
 //! budgets is kept by the API server that Remuda embeds. Not here: resource requests, affinity,
 //! spread constraints, surge of a rollout (a new template replaces all pods at once), Jobs,
 //! StatefulSets, provisioning and attaching of volumes.
 
 pub(crate) mod client;
 mod daemons;
+mod node;
 mod nodes;
 mod schedule;
 mod state;
@@ -128,9 +130,10 @@ pub async fn run(api: Router) {
         if !state.is_complete() {
             continue;
         }
-        let decision = decide(&state, &mut memory, start.elapsed());
+        let decision = decide(&mut state, &mut memory, start.elapsed());
         due = decision.look_again.map(|wait| Instant::now() + wait);
         if !carry_out(&api, &mut state, decision.actions).await {
+            state.look_at_all();
             due = Some(due.map_or(Instant::now() + AGAIN, |due| {
                 due.min(Instant::now() + AGAIN)
             }));
@@ -140,7 +143,7 @@ pub async fn run(api: Router) {
 
 /// Everything there is to do now. `memory` holds since when what was seen has been so; `now` is the
 /// time since the cluster's start.
-fn decide(state: &State, memory: &mut Memory, now: Duration) -> Decision {
+fn decide(state: &mut State, memory: &mut Memory, now: Duration) -> Decision {
     let mut decision = Decision::default();
     nodes::decide(state, memory, now, &mut decision);
     workloads::decide(state, &mut decision.actions);
@@ -158,7 +161,7 @@ async fn carry_out(api: &Router, state: &mut State, actions: Vec<Action>) -> boo
         let call = (action.method.clone(), action.path.as_str());
         let reply = send(api, AGENT, call, Some(&action.body)).await;
         if reply.is_success() {
-            state.note(action.kind, reply.body);
+            state.note(action.kind, reply.body());
         } else if !matches!(reply.status.as_u16(), 404 | 409) {
             good = false;
             tracing::debug!(

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::{Value, json};
 
 use super::{
     Action, Decision,
     client::text,
-    state::{
-        Kind, Memory, State, condition, is_active, is_ready, list, name, node_of, number, tolerates,
-    },
+    node::Node,
+    state::{Kind, Memory, State, is_active, is_ready, list, node_of, number, tolerates},
 };
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -18,8 +18,17 @@ const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 /// How long a node must be missing before its pods are deleted: Kubernetes' pod collector's wait.
 const MISSING: Duration = Duration::from_secs(40);
 
-pub(super) fn decide(state: &State, memory: &mut Memory, now: Duration, decision: &mut Decision) {
-    for node in state.all(Kind::Node) {
+pub(super) fn decide(
+    state: &mut State,
+    memory: &mut Memory,
+    now: Duration,
+    decision: &mut Decision,
+) {
+    for name in state.take_changed() {
+        let Some(node) = state.node(&name) else {
+            memory.down.remove(&name);
+            continue;
+        };
         taint(node, &mut decision.actions);
         unready_pods(state, memory, node, &mut decision.actions);
     }
@@ -29,16 +38,15 @@ pub(super) fn decide(state: &State, memory: &mut Memory, now: Duration, decision
 
 /// Gives a node the taints that go with its condition and its cordon, and takes away others of that
 /// kind.
-fn taint(node: &Value, actions: &mut Vec<Action>) {
-    let wanted: Vec<(&str, &str)> = match condition(node, "Ready") {
+fn taint(node: &Node, actions: &mut Vec<Action>) {
+    let wanted: Vec<(&str, &str)> = match node.ready.as_deref() {
         // Nobody has looked at it yet.
         None => return,
         Some("True") => Vec::new(),
         Some("False") => vec![(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")],
         Some(_) => vec![(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")],
     };
-    let cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
-    let cordon = cordoned.then_some((UNSCHEDULABLE, "NoSchedule"));
+    let cordon = node.is_cordoned.then_some((UNSCHEDULABLE, "NoSchedule"));
     let wanted: Vec<(&str, &str)> = wanted.into_iter().chain(cordon).collect();
     let of = |taint: &Value| {
         (
@@ -46,7 +54,7 @@ fn taint(node: &Value, actions: &mut Vec<Action>) {
             text(taint, "/effect").to_owned(),
         )
     };
-    let taints = list(node, "/spec/taints");
+    let taints = &node.taints;
     let is_ours =
         |taint: &&Value| [NOT_READY, UNREACHABLE, UNSCHEDULABLE].contains(&text(taint, "/key"));
     let ours: Vec<(String, String)> = taints.iter().filter(is_ours).map(of).collect();
@@ -68,26 +76,31 @@ fn taint(node: &Value, actions: &mut Vec<Action>) {
             .map(|(key, effect)| json!({ "key": key, "effect": effect })),
     );
     let body = json!({
-        "metadata": { "resourceVersion": text(node, "/metadata/resourceVersion") },
+        "metadata": { "resourceVersion": node.revision.to_string() },
         "spec": { "taints": all },
     });
-    actions.push(Action::patch(Kind::Node, node, "", body));
+    actions.push(Action {
+        kind: Kind::Node,
+        method: Method::PATCH,
+        path: Kind::Node.path_at("", &node.name),
+        body,
+    });
 }
 
 /// The pods of a node that turned unready are no longer ready either; once, since its kubelet may
 /// know better.
-fn unready_pods(state: &State, memory: &mut Memory, node: &Value, actions: &mut Vec<Action>) {
-    let down = matches!(condition(node, "Ready"), Some("False" | "Unknown"));
+fn unready_pods(state: &State, memory: &mut Memory, node: &Node, actions: &mut Vec<Action>) {
+    let down = matches!(node.ready.as_deref(), Some("False" | "Unknown"));
     if !down {
-        memory.down.remove(name(node));
+        memory.down.remove(&node.name);
         return;
     }
-    if !memory.down.insert(name(node).to_owned()) {
+    if !memory.down.insert(node.name.clone()) {
         return;
     }
     for pod in state
         .all(Kind::Pod)
-        .filter(|pod| node_of(pod) == name(node))
+        .filter(|pod| *node_of(pod) == *node.name)
     {
         if !is_ready(pod) {
             continue;
@@ -124,7 +137,7 @@ fn evict(state: &State, memory: &mut Memory, now: Duration, decision: &mut Decis
         else {
             continue;
         };
-        let since = *memory.tainted.entry(name(node).to_owned()).or_insert(now);
+        let since = *memory.tainted.entry(node.name.to_string()).or_insert(now);
         let left = (since + patience).checked_sub(now);
         if let Some(left) = left.filter(|left| !left.is_zero()) {
             decision.due_in(left);
@@ -135,8 +148,8 @@ fn evict(state: &State, memory: &mut Memory, now: Duration, decision: &mut Decis
     }
 }
 
-fn executed(node: &Value) -> impl Iterator<Item = &Value> {
-    let taints = list(node, "/spec/taints").iter();
+fn executed(node: &Node) -> impl Iterator<Item = &Value> {
+    let taints = node.taints.iter();
     taints.filter(|taint| text(taint, "/effect") == "NoExecute")
 }
 
@@ -172,5 +185,43 @@ fn collect(state: &State, memory: &mut Memory, now: Duration, decision: &mut Dec
             let body = json!({ "gracePeriodSeconds": 0 });
             decision.actions.push(Action::delete(Kind::Pod, pod, body));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::Seen;
+
+    fn node(name: &str, revision: u32, ready: &str) -> Value {
+        json!({
+            "metadata": { "name": name, "resourceVersion": revision.to_string() },
+            "status": { "conditions": [{ "type": "Ready", "status": ready }] },
+        })
+    }
+
+    #[test]
+    fn only_nodes_that_changed_are_looked_at_until_a_request_fails() {
+        let mut state = State::default();
+        let all = vec![
+            node("a", 1, "False"),
+            node("b", 2, "True"),
+            node("c", 3, "Unknown"),
+        ];
+        state.take(Kind::Node, Seen::All(all));
+        let mut memory = Memory::default();
+        let mut paths = |state: &mut State| -> Vec<String> {
+            let mut decision = Decision::default();
+            decide(state, &mut memory, Duration::ZERO, &mut decision);
+            let actions = decision.actions.iter();
+            actions.map(|action| action.path.clone()).collect()
+        };
+        let (a, b, c) = ("/api/v1/nodes/a", "/api/v1/nodes/b", "/api/v1/nodes/c");
+        assert_eq!(paths(&mut state), [a, c]);
+        assert!(paths(&mut state).is_empty(), "nothing has changed");
+        state.note(Kind::Node, node("b", 4, "False"));
+        assert_eq!(paths(&mut state), [b]);
+        state.look_at_all();
+        assert_eq!(paths(&mut state), [a, b, c]);
     }
 }

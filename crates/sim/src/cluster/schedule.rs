@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 use super::{
     Action,
     client::text,
-    state::{
-        Kind, State, is_active, is_deleting, is_ready, is_selected, list, name, namespace, node_of,
-        repelled,
-    },
+    node::Node,
+    state::{Kind, State, is_active, list, name, namespace, node_of},
 };
 
 /// Pods on one node at most: the kubelet's own bound.
@@ -40,9 +38,9 @@ pub(super) fn decide(state: &State, actions: &mut Vec<Action>) {
     for pod in state.all(Kind::Pod).filter(|pod| !node_of(pod).is_empty()) {
         add(loads.entry(node_of(pod)).or_default(), pod);
     }
-    let open: Vec<&Value> = state
-        .all(Kind::Node)
-        .filter(|node| is_ready(node) && !is_deleting(node) && !is_cordoned(node))
+    let open: Vec<&Node> = state
+        .nodes()
+        .filter(|node| node.is_ready() && !node.is_deleting && !node.is_cordoned)
         .collect();
     for pod in waiting {
         let Some(node) = best(pod, &open, &loads) else {
@@ -62,23 +60,19 @@ fn owner(pod: &Value) -> &str {
     text(pod, "/metadata/ownerReferences/0/uid")
 }
 
-fn is_cordoned(node: &Value) -> bool {
-    node.pointer("/spec/unschedulable") == Some(&Value::Bool(true))
-}
-
-fn best<'a>(pod: &Value, open: &[&'a Value], loads: &BTreeMap<&str, Load<'_>>) -> Option<&'a str> {
+fn best<'a>(pod: &Value, open: &[&'a Node], loads: &BTreeMap<&str, Load<'_>>) -> Option<&'a str> {
     let spec = pod.get("spec")?;
-    let load = |node: &Value| {
-        let load = loads.get(name(node));
+    let load = |node: &Node| {
+        let load = loads.get(&*node.name);
         let own = load.and_then(|load| load.by_owner.get(owner(pod)).copied());
         (own.unwrap_or(0), load.map_or(0, |load| load.all))
     };
     open.iter()
-        .filter(|node| is_selected(spec, node))
-        .filter(|node| repelled(spec, node, &["NoSchedule", "NoExecute"]).is_none())
+        .filter(|node| node.is_selected(spec))
+        .filter(|node| !node.repels(spec, &["NoSchedule", "NoExecute"]))
         .filter(|node| load(node).1 < MOST)
-        .min_by_key(|node| (load(node), name(node)))
-        .map(|node| name(node))
+        .min_by_key(|node| (load(node), &*node.name))
+        .map(|node| &*node.name)
 }
 
 fn binding(pod: &Value, node: &str) -> Action {

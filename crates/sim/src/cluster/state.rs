@@ -7,7 +7,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::client::{Seen, text};
+use super::{
+    client::{Seen, text},
+    node::Node,
+};
 
 /// Kinds that the cluster looks after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +61,12 @@ impl Kind {
 
     /// Where an object is.
     pub(super) fn path_of(self, object: &Value) -> String {
-        format!("{}/{}", self.path_in(namespace(object)), name(object))
+        self.path_at(namespace(object), name(object))
+    }
+
+    /// Where the object of that name is.
+    pub(super) fn path_at(self, namespace: &str, name: &str) -> String {
+        format!("{}/{name}", self.path_in(namespace))
     }
 }
 
@@ -67,7 +75,11 @@ type Key = (String, String);
 /// What is known of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct State {
+    /// Objects of every kind but nodes.
     objects: BTreeMap<Kind, BTreeMap<Key, Value>>,
+    nodes: Option<BTreeMap<Box<str>, Node>>,
+    /// Nodes that nobody has looked at as they are now.
+    changed: BTreeSet<Box<str>>,
 }
 
 /// Since when some of what is known has been so.
@@ -78,22 +90,36 @@ pub(super) struct Memory {
     /// Nodes that carry a taint that pods must go for.
     pub(super) tainted: BTreeMap<String, Duration>,
     /// Nodes whose pods were told to be unready.
-    pub(super) down: BTreeSet<String>,
+    pub(super) down: BTreeSet<Box<str>>,
 }
 
 impl State {
     /// Whether every kind has been listed once.
     pub(super) fn is_complete(&self) -> bool {
-        self.objects.len() == Kind::ALL.len()
+        self.objects.len() + usize::from(self.nodes.is_some()) == Kind::ALL.len()
     }
 
     pub(super) fn take(&mut self, kind: Kind, seen: Seen) {
         match seen {
+            Seen::All(nodes) if kind == Kind::Node => {
+                self.nodes = Some(BTreeMap::new());
+                for node in nodes {
+                    self.note(kind, node);
+                }
+            }
             Seen::All(objects) => {
-                let all = objects.into_iter().map(|object| (key(&object), object));
+                let all = objects
+                    .into_iter()
+                    .map(|object| (key(&object), slimmed(object)));
                 self.objects.insert(kind, all.collect());
             }
             Seen::Changed(object) => self.note(kind, object),
+            Seen::Gone(node) if kind == Kind::Node => {
+                if let Some(nodes) = &mut self.nodes {
+                    nodes.remove(name(&node));
+                    self.changed.insert(name(&node).into());
+                }
+            }
             Seen::Gone(object) => {
                 if let Some(all) = self.objects.get_mut(&kind) {
                     all.remove(&key(&object));
@@ -107,13 +133,26 @@ impl State {
         if name(&object).is_empty() || text(&object, "/metadata/resourceVersion").is_empty() {
             return;
         }
+        if kind == Kind::Node {
+            return self.note_node(&object);
+        }
         let all = self.objects.entry(kind).or_default();
         let known = all.get(&key(&object));
         if known.is_none_or(|known| revision(known) < revision(&object)) {
-            all.insert(key(&object), object);
+            all.insert(key(&object), slimmed(object));
         }
     }
 
+    fn note_node(&mut self, object: &Value) {
+        let nodes = self.nodes.get_or_insert_default();
+        let known = nodes.get(name(object));
+        if known.is_none_or(|known| known.revision < revision(object)) {
+            nodes.insert(name(object).into(), Node::of(object, revision(object)));
+            self.changed.insert(name(object).into());
+        }
+    }
+
+    /// Objects of a kind; nodes are apart.
     pub(super) fn all(&self, kind: Kind) -> impl Iterator<Item = &Value> {
         self.objects
             .get(&kind)
@@ -121,9 +160,23 @@ impl State {
             .flat_map(BTreeMap::values)
     }
 
-    pub(super) fn node(&self, name: &str) -> Option<&Value> {
-        let nodes = self.objects.get(&Kind::Node)?;
-        nodes.get(&(String::new(), name.to_owned()))
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().flat_map(BTreeMap::values)
+    }
+
+    pub(super) fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.as_ref()?.get(name)
+    }
+
+    /// Names of nodes that changed since this was last asked: there may be thousands that did not.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<Box<str>> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Every node is to be looked at again.
+    pub(super) fn look_at_all(&mut self) {
+        let nodes = self.nodes.iter().flat_map(BTreeMap::keys);
+        self.changed = nodes.cloned().collect();
     }
 
     /// Objects of a kind that `owner` controls.
@@ -136,6 +189,14 @@ impl State {
         self.all(kind)
             .filter(move |object| controller(object) == Some(own))
     }
+}
+
+/// Who manages which field is half of many objects, and nobody asks here.
+fn slimmed(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 fn key(object: &Value) -> Key {
@@ -202,31 +263,6 @@ pub(super) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer).and_then(Value::as_i64)
 }
 
-/// Whether the labels of a node are those that a pod asks for.
-pub(super) fn is_selected(pod_spec: &Value, node: &Value) -> bool {
-    let wanted = pod_spec.get("nodeSelector").and_then(Value::as_object);
-    let labels = node.pointer("/metadata/labels");
-    wanted
-        .into_iter()
-        .flatten()
-        .all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
-}
-
-/// The first taint of a node that a pod of this spec cannot stand, among those of these effects.
-pub(super) fn repelled<'a>(
-    pod_spec: &Value,
-    node: &'a Value,
-    effects: &[&str],
-) -> Option<&'a Value> {
-    let tolerations = list(pod_spec, "/tolerations");
-    list(node, "/spec/taints").iter().find(|taint| {
-        effects.contains(&text(taint, "/effect"))
-            && !tolerations
-                .iter()
-                .any(|toleration| tolerates(toleration, taint))
-    })
-}
-
 pub(super) fn tolerates(toleration: &Value, taint: &Value) -> bool {
     let (key, effect) = (text(toleration, "/key"), text(toleration, "/effect"));
     let exists = text(toleration, "/operator") == "Exists";
@@ -279,5 +315,38 @@ mod tests {
             .map(|pod| text(pod, "/metadata/resourceVersion"))
             .collect();
         assert_eq!(known, ["10"]);
+    }
+
+    #[test]
+    fn a_node_has_changed_once_for_each_newer_state_and_when_it_goes() {
+        let node =
+            |revision: &str| json!({ "metadata": { "name": "a", "resourceVersion": revision } });
+        let mut state = State::default();
+        state.take(Kind::Node, Seen::All(vec![node("2")]));
+        assert_eq!(state.take_changed().len(), 1);
+        assert!(state.take_changed().is_empty());
+        state.note(Kind::Node, node("1"));
+        assert!(state.take_changed().is_empty(), "an older state is no news");
+        state.note(Kind::Node, node("3"));
+        assert_eq!(state.take_changed().len(), 1);
+        state.look_at_all();
+        assert_eq!(state.take_changed().len(), 1);
+        state.take(Kind::Node, Seen::Gone(node("3")));
+        assert_eq!(state.take_changed().len(), 1);
+        assert!(state.node("a").is_none());
+    }
+
+    #[test]
+    fn who_set_which_field_is_not_kept() {
+        let mut state = State::default();
+        let pod = json!({ "metadata": {
+            "name": "p", "namespace": "n", "resourceVersion": "1", "managedFields": [{}],
+        } });
+        state.note(Kind::Pod, pod.clone());
+        state.take(Kind::Deployment, Seen::All(vec![pod]));
+        for kind in [Kind::Pod, Kind::Deployment] {
+            let known = state.all(kind).next();
+            assert!(known.is_some_and(|known| known["metadata"].get("managedFields").is_none()));
+        }
     }
 }

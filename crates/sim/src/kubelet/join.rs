@@ -116,15 +116,15 @@ impl<H: Hosts> Nodes<H> {
             return Err(format!("registering the node failed: {}", reply.why()));
         }
         let path = format!("/api/v1/nodes/{}", registered.node);
-        let known = self.send(api, Method::GET, &path, None).await;
-        let mine = match (provider_id(&known.body), machine.identified_by) {
+        let known = self.send(api, Method::GET, &path, None).await.body();
+        let mine = match (provider_id(&known), machine.identified_by) {
             (Some(id), _) => id == machine.provider_id,
             // Nobody has looked at it yet: it may be this machine's own from an earlier attempt.
             (None, IdentifiedBy::CloudController) => true,
             (None, IdentifiedBy::Kubelet) => false,
         };
         if mine {
-            return Ok(is_up(&known.body));
+            return Ok(is_up(&known));
         }
         // A Node left over from an earlier machine with this address.
         self.send(api, Method::DELETE, &path, None).await;
@@ -150,8 +150,8 @@ impl<H: Hosts> Nodes<H> {
             ));
         }
         let path = format!("/api/v1/nodes/{}", registered.node);
-        let known = self.send(api, Method::GET, &path, None).await;
-        let Some(taints) = taints(&known.body).filter(|taints| taints.iter().any(is_uninitialized))
+        let known = self.send(api, Method::GET, &path, None).await.body();
+        let Some(taints) = taints(&known).filter(|taints| taints.iter().any(is_uninitialized))
         else {
             return Ok(());
         };
@@ -159,7 +159,7 @@ impl<H: Hosts> Nodes<H> {
             .iter()
             .filter(|taint| !is_uninitialized(taint))
             .collect();
-        let version = known.body.pointer("/metadata/resourceVersion").cloned();
+        let version = known.pointer("/metadata/resourceVersion").cloned();
         let mut patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "taints": if left.is_empty() { Value::Null } else { json!(left) } },
@@ -255,12 +255,13 @@ impl<H: Hosts> Nodes<H> {
                 continue;
             };
             let node = self.send(&api, Method::GET, &path, None).await;
-            let mine = provider_id(&node.body) == Some(known.provider_id.as_str());
+            let body = node.body();
+            let mine = provider_id(&body) == Some(known.provider_id.as_str());
             if node.status == StatusCode::NOT_FOUND || (node.is_success() && !mine) {
                 return;
             }
             if node.is_success() {
-                let uid = node.body.pointer("/metadata/uid").cloned();
+                let uid = body.pointer("/metadata/uid").cloned();
                 let options = json!({
                     "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "uid": uid },
                 });
