@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::AwsError;
 
@@ -15,8 +15,54 @@ const DEEPEST: usize = 16;
 pub(crate) struct Params {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    children: BTreeMap<String, Params>,
+    #[serde(default, skip_serializing_if = "Children::is_empty")]
+    children: Children,
+}
+
+/// The nodes below one, in the order of their names. Not a map: launch templates keep such trees,
+/// most nodes of which have one child or none, and the least node of a map takes a kilobyte.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Children(Vec<(Box<str>, Params)>);
+
+impl Children {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| (**known).cmp(name))
+    }
+
+    fn get(&self, name: &str) -> Option<&Params> {
+        let place = self.place(name).ok()?;
+        self.0.get(place).map(|(_, node)| node)
+    }
+
+    /// The node of that name, made when absent.
+    fn entry(&mut self, name: &str) -> &mut Params {
+        let place = self.place(name).unwrap_or_else(|place| {
+            self.0.insert(place, (name.into(), Params::default()));
+            place
+        });
+        &mut self.0[place].1
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &Params)> {
+        self.0.iter().map(|(name, node)| (&**name, node))
+    }
+}
+
+impl Serialize for Children {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Children {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let map = BTreeMap::<Box<str>, Params>::deserialize(deserializer)?;
+        Ok(Self(map.into_iter().collect()))
+    }
 }
 
 impl Params {
@@ -29,7 +75,7 @@ impl Params {
                 continue;
             }
             for part in name.split('.') {
-                node = node.children.entry(part.to_owned()).or_default();
+                node = node.children.entry(part);
             }
             node.value = Some(value.into_owned());
         }
@@ -49,9 +95,7 @@ impl Params {
 
     /// Names and nodes below.
     pub(crate) fn children(&self) -> impl Iterator<Item = (&str, &Self)> {
-        self.children
-            .iter()
-            .map(|(name, node)| (name.as_str(), node))
+        self.children.iter()
     }
 
     /// The text at a path.
@@ -137,7 +181,7 @@ impl Params {
         if let Some(value) = &self.value {
             leaves.push((path.clone(), value));
         }
-        for (name, node) in &self.children {
+        for (name, node) in self.children.iter() {
             let length = path.len();
             if !path.is_empty() {
                 path.push('.');
@@ -165,5 +209,17 @@ mod tests {
         let params = Params::parse(b"Action=X&Name=a%2Fb+c");
         assert_eq!(params.text("Name"), Some("a/b c"));
         assert!(params.int("Name").is_err());
+    }
+
+    #[test]
+    fn a_tree_is_saved_as_maps_and_read_back_from_them() {
+        let params = Params::parse(b"B.2=y&A=x&B.10=z&A.C=&B.2=w");
+        let saved = serde_json::to_string(&params).unwrap();
+        let wanted = concat!(
+            r#"{"children":{"A":{"value":"x","children":{"C":{"value":""}}},"#,
+            r#""B":{"children":{"10":{"value":"z"},"2":{"value":"w"}}}}}"#,
+        );
+        assert_eq!(saved, wanted);
+        assert_eq!(serde_json::from_str::<Params>(&saved).unwrap(), params);
     }
 }
