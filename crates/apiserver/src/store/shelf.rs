@@ -63,6 +63,8 @@ pub(crate) type Place = (String, String);
 #[derive(Debug)]
 pub(crate) struct Shelf {
     objects: BTreeMap<Place, Arc<Record>>,
+    /// Bytes of the texts of all objects.
+    live_bytes: usize,
     by_label: ByLabel,
     log: VecDeque<Arc<Event>>,
     log_bytes: usize,
@@ -77,6 +79,7 @@ impl Shelf {
     pub(crate) fn new(floor: u64) -> Self {
         Self {
             objects: BTreeMap::new(),
+            live_bytes: 0,
             by_label: ByLabel::default(),
             log: VecDeque::new(),
             log_bytes: 0,
@@ -89,6 +92,7 @@ impl Shelf {
     /// Puts an object that was read from disk; no event.
     pub(crate) fn load(&mut self, place: Place, record: Arc<Record>) {
         self.by_label.replace(&place, None, Some(&record));
+        self.live_bytes += record.json.len();
         self.objects.insert(place, record);
     }
 
@@ -107,16 +111,23 @@ impl Shelf {
         let after = (event.change != Change::Deleted).then_some(&event.record);
         self.by_label
             .replace(&place, before, after.map(AsRef::as_ref));
-        match after {
+        let replaced = match after {
             Some(record) => self.objects.insert(place, record.clone()),
             None => self.objects.remove(&place),
         };
+        self.live_bytes += after.map_or(0, |record| record.json.len());
+        self.live_bytes -= replaced.map_or(0, |record| record.json.len());
         self.log_bytes += event.weight();
         self.log.push_back(event);
         if self.log.len() > LOG_EVENTS {
             self.forget_oldest();
         }
         self.wake.send_replace(self.next());
+    }
+
+    /// Bytes of the texts of all objects.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.live_bytes
     }
 
     /// Bytes that only the log keeps alive.

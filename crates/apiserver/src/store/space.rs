@@ -8,9 +8,10 @@ use tokio::sync::{mpsc, watch};
 use super::shelf::{Event, Expired, Place, Shelf};
 use super::{Key, Record};
 
-/// The watch logs of a space keep at most this many bytes alive; ours, because a watch that lags
-/// further lists faster than it replays.
-const LOG_BYTES: usize = 16 * 1024 * 1024;
+/// The watch logs of a space keep at most half as many bytes alive as its objects have, within these
+/// bounds; ours, because a watch that lags further lists faster than it replays.
+const LEAST_LOG_BYTES: usize = 1024 * 1024;
+const MOST_LOG_BYTES: usize = 16 * 1024 * 1024;
 
 /// A committed change and the shelf it happened on.
 pub(crate) type Changed = (Arc<str>, Arc<Event>);
@@ -29,6 +30,8 @@ struct Contents {
     /// Shelves made from now on start with a log that reaches back to here.
     floor: u64,
     shelves: BTreeMap<Arc<str>, Shelf>,
+    /// Bytes of the texts of all objects.
+    live_bytes: usize,
     /// Bytes that only the watch logs keep alive.
     log_bytes: usize,
 }
@@ -43,10 +46,12 @@ impl Contents {
         let entry = shelves
             .entry(shelf.clone())
             .or_insert_with(|| Shelf::new(floor));
-        let before = entry.log_bytes();
+        let (before, live_before) = (entry.log_bytes(), entry.live_bytes());
         entry.apply(event);
         self.log_bytes = self.log_bytes + entry.log_bytes() - before;
-        while self.log_bytes > LOG_BYTES {
+        self.live_bytes = self.live_bytes + entry.live_bytes() - live_before;
+        let most = (self.live_bytes / 2).clamp(LEAST_LOG_BYTES, MOST_LOG_BYTES);
+        while self.log_bytes > most {
             let longest = shelves.values_mut().max_by_key(|shelf| shelf.log_bytes());
             let Some(longest) = longest else { break };
             let before = longest.log_bytes();
@@ -75,6 +80,7 @@ impl Space {
             revision,
             floor: revision,
             shelves: BTreeMap::new(),
+            live_bytes: 0,
             log_bytes: 0,
         };
         Self {
@@ -100,7 +106,9 @@ impl Space {
             .shelves
             .entry(key.shelf.clone())
             .or_insert_with(|| Shelf::new(floor));
+        let length = record.json.len();
         shelf.load((key.namespace.clone(), key.name.clone()), Arc::new(record));
+        inner.live_bytes += length;
     }
 
     /// Makes a committed change visible.
@@ -325,22 +333,60 @@ mod tests {
 
     #[test]
     fn the_logs_of_all_shelves_together_are_bounded_in_bytes() {
-        let space = Space::new("", 0);
-        let shelves: Vec<Arc<str>> = (0..10).map(|n| format!("shelf-{n}").into()).collect();
-        for revision in 1..=20_000 {
-            let shelf = &shelves[usize::try_from(revision % 10).unwrap()];
-            update(&space, shelf, 100, revision);
+        // Objects of each of ten shelves, and the bound that follows from them.
+        for (objects, most) in [
+            (1_000, MOST_LOG_BYTES),
+            (100, 100 * 10 * 4096 / 2),
+            (1, LEAST_LOG_BYTES),
+        ] {
+            let space = Space::new("", 0);
+            let shelves: Vec<Arc<str>> = (0..10).map(|n| format!("shelf-{n}").into()).collect();
+            for revision in 1..=20_000 {
+                let shelf = &shelves[usize::try_from(revision % 10).unwrap()];
+                update(&space, shelf, 10 * objects, revision);
+            }
+            let kept = kept_alive(&space);
+            // The texts are a little longer than the data in them.
+            assert!(kept <= most + most / 10, "{kept} of {most}");
+            assert!(
+                kept > most / 2,
+                "{kept} of {most}: the logs reach back as far as they may"
+            );
+            let newest = space.revision();
+            assert!(space.cursor(&shelves[0], newest - 100).is_ok());
+            let expired = space.cursor(&shelves[0], 1).unwrap_err();
+            assert!(space.cursor(&shelves[0], expired.oldest).is_ok());
         }
-        let kept = kept_alive(&space);
-        assert!(kept <= LOG_BYTES, "{kept}");
-        assert!(
-            kept > LOG_BYTES / 2,
-            "{kept}: the logs reach back as far as they may"
-        );
-        let newest = space.revision();
-        assert!(space.cursor(&shelves[0], newest - 100).is_ok());
-        let expired = space.cursor(&shelves[0], 1).unwrap_err();
-        assert!(space.cursor(&shelves[0], expired.oldest).is_ok());
+    }
+
+    #[test]
+    fn the_weight_of_the_objects_is_known_whatever_happens_to_them() {
+        let space = Space::new("", 0);
+        let shelf: Arc<str> = "shelf".into();
+        let loaded = Record::new(json!({"metadata": {"name": "loaded"}}), 1);
+        let key = Key {
+            shelf: shelf.clone(),
+            namespace: String::new(),
+            name: "loaded".into(),
+        };
+        space.load(&key, loaded);
+        for revision in 2..=50 {
+            update(&space, &shelf, 7, revision);
+        }
+        let gone = space.get(&key).unwrap();
+        let event = Event {
+            revision: 51,
+            change: Change::Deleted,
+            namespace: "".into(),
+            name: "loaded".into(),
+            record: Arc::new(Record::new(gone.value(), 51)),
+            before: Some(gone),
+        };
+        space.apply(&shelf, Arc::new(event));
+        let all = space.list(&shelf, None).records;
+        assert_eq!(all.len(), 7);
+        let weight: usize = all.iter().map(|(_, record)| record.json.len()).sum();
+        assert_eq!(space.read().live_bytes, weight);
     }
 
     #[test]
