@@ -1,5 +1,7 @@
 //! The calls: mutating webhooks one after another, validating ones at the same time.
 
+use std::sync::Arc;
+
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -81,7 +83,7 @@ impl Asking<'_> {
         }
         let own = request.kind.clone();
         self.turn(&mut request, &mut at, &own, None).await?;
-        Ok(request.object)
+        Ok(request.object.map(Arc::unwrap_or_clone))
     }
 
     /// Asks the validating webhooks at the same time. Of several refusals the first in order counts.
@@ -125,7 +127,7 @@ impl Asking<'_> {
         hook: &Hook,
         request: &mut Attributes,
         at: &mut KindName,
-        old: Option<&Value>,
+        old: Option<&Arc<Value>>,
     ) -> Outcome<Option<Invocation>> {
         let Some(invocation) = invocation(hook, request)? else {
             return Ok(None);
@@ -137,8 +139,8 @@ impl Asking<'_> {
         let shown = Value::Object(review::request(request, &invocation, ""));
         let null = Value::Null;
         let variables = [
-            ("object", request.object.as_ref().unwrap_or(&null)),
-            ("oldObject", request.old.as_ref().unwrap_or(&null)),
+            ("object", request.object.as_deref().unwrap_or(&null)),
+            ("oldObject", request.old.as_deref().unwrap_or(&null)),
             ("request", &shown),
         ];
         match hook.conditions.decide(&variables, hook.ignores_failure) {
@@ -169,7 +171,7 @@ impl Asking<'_> {
         request: &mut Attributes,
         at: &mut KindName,
         wanted: &KindName,
-        old: Option<&Value>,
+        old: Option<&Arc<Value>>,
     ) -> Outcome<()> {
         if at == wanted {
             return Ok(());
@@ -178,12 +180,14 @@ impl Asking<'_> {
         if wanted.kind == self.kind.kind {
             let to = wanted.api_version();
             if let Some(object) = request.object.take() {
+                let object = Arc::unwrap_or_clone(object);
                 let object = conversion::object(self.instance, self.kind, object, &to).await?;
-                request.object = Some(object);
+                request.object = Some(Arc::new(object));
             }
             if let Some(old) = old {
-                let old = conversion::object(self.instance, self.kind, old.clone(), &to).await?;
-                request.old = Some(old);
+                let old = Value::clone(old);
+                let old = conversion::object(self.instance, self.kind, old, &to).await?;
+                request.old = Some(Arc::new(old));
             }
         }
         at.clone_from(wanted);
@@ -212,8 +216,8 @@ impl Asking<'_> {
         let question = review::review(
             version,
             question,
-            request.object.as_ref(),
-            request.old.as_ref(),
+            request.object.as_deref(),
+            request.old.as_deref(),
         );
         let webhooks = self.instance.webhooks();
         let answer = webhooks
@@ -269,7 +273,7 @@ impl Asking<'_> {
             let why = format!("Object 'Kind' is missing in '{new}'");
             return Err(Failure::internal(why));
         }
-        let changed = new != *object;
+        let changed = new != **object;
         // A patch of the version alone does not convert.
         new["apiVersion"] = json!(at.api_version());
         let version = self.kind.versions.iter().find(|v| v.name == at.version);
@@ -277,7 +281,7 @@ impl Asking<'_> {
         if let Some(schema) = schema.filter(|_| at.kind == self.kind.kind) {
             crate::schema::default(&mut new, schema);
         }
-        request.object = Some(new);
+        request.object = Some(Arc::new(new));
         Ok(changed)
     }
 }

@@ -1,5 +1,7 @@
 //! What a request is about, as webhooks see it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 /// What a request does.
@@ -74,9 +76,9 @@ pub(crate) struct Attributes {
     /// The request's options as an object.
     pub(crate) options: Value,
     /// The new state; a delete has none.
-    pub(crate) object: Option<Value>,
+    pub(crate) object: Option<Arc<Value>>,
     /// The state before; a create has none.
-    pub(crate) old: Option<Value>,
+    pub(crate) old: Option<Arc<Value>>,
 }
 
 /// The labels that a selector of namespaces looks at.

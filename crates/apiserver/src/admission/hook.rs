@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::attributes::Operation;
 use super::conditions::Conditions;
+use super::select::{is_exempt_kind, may_concern};
 use crate::object::{at, name, text};
 use crate::request::selector::LabelSelector;
 use crate::store::{Place, Record};
@@ -66,6 +68,13 @@ pub(crate) struct Hooks {
     pub(crate) validating: Vec<Arc<Hook>>,
 }
 
+/// Phases in which a request is shown to webhooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Concerned {
+    pub(crate) mutating: bool,
+    pub(crate) validating: bool,
+}
+
 impl Hooks {
     /// The webhooks of the stored configurations: by name of the configuration, then as listed.
     pub(crate) fn new(
@@ -78,9 +87,24 @@ impl Hooks {
         }
     }
 
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.mutating.is_empty() && self.validating.is_empty()
+    /// Which phases have a webhook that could be asked about such a request.
+    pub(crate) fn concerned(
+        &self,
+        operation: Operation,
+        (group, plural): (&str, &str),
+        subresource: &str,
+    ) -> Concerned {
+        if is_exempt_kind(group, plural) {
+            return Concerned::default();
+        }
+        let any = |hooks: &[Arc<Hook>]| {
+            let mut hooks = hooks.iter();
+            hooks.any(|hook| may_concern(hook, operation, plural, subresource))
+        };
+        Concerned {
+            mutating: any(&self.mutating),
+            validating: any(&self.validating),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ mod verdict;
 pub(crate) use ask::Asking;
 pub(crate) use attributes::{Attributes, KindName, NamespaceLabels, Operation, Resource};
 pub(crate) use configuration::{complete, validate};
-pub(crate) use hook::Hooks;
+pub(crate) use hook::{Concerned, Hooks};
 
 /// The shelves of the configurations.
 pub(crate) const MUTATING_SHELF: &str =

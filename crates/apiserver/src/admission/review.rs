@@ -1,6 +1,7 @@
 //! The question: an `AdmissionReview`. Pure.
 
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::attributes::{Attributes, Invocation};
 
@@ -39,19 +40,59 @@ pub(crate) fn request(
     out
 }
 
-/// The whole review.
-pub(crate) fn review(
-    version: &str,
-    mut request: Map<String, Value>,
-    object: Option<&Value>,
-    old: Option<&Value>,
-) -> Value {
-    for (field, value) in [("object", object), ("oldObject", old)] {
-        request.insert(field.to_owned(), value.cloned().unwrap_or(Value::Null));
+/// The whole review. It borrows its objects, which may be large and go to many webhooks.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Review<'a> {
+    kind: &'static str,
+    api_version: String,
+    request: Question<'a>,
+}
+
+struct Question<'a> {
+    fields: Map<String, Value>,
+    objects: [(&'static str, Option<&'a Value>); 2],
+}
+
+impl Serialize for Question<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = self.fields.iter();
+        let fields = fields.map(|(field, value)| (field.as_str(), Some(value)));
+        serializer.collect_map(fields.chain(self.objects))
     }
-    json!({
-        "kind": "AdmissionReview",
-        "apiVersion": format!("admission.k8s.io/{version}"),
-        "request": request,
-    })
+}
+
+pub(crate) fn review<'a>(
+    version: &str,
+    request: Map<String, Value>,
+    object: Option<&'a Value>,
+    old: Option<&'a Value>,
+) -> Review<'a> {
+    Review {
+        kind: "AdmissionReview",
+        api_version: format!("admission.k8s.io/{version}"),
+        request: Question {
+            fields: request,
+            objects: [("object", object), ("oldObject", old)],
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_review_names_both_objects_even_where_there_is_none() {
+        let mut request = Map::new();
+        request.insert("uid".into(), "u".into());
+        let object = json!({"kind": "Widget"});
+        let review = review("v1", request, Some(&object), None);
+        let wanted = json!({
+            "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+            "request": {"uid": "u", "object": {"kind": "Widget"}, "oldObject": null},
+        });
+        assert_eq!(serde_json::to_value(&review).unwrap(), wanted);
+    }
 }

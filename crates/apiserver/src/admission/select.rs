@@ -1,8 +1,10 @@
 //! Whether a webhook is asked about a request: selectors, rules, conditions. Pure.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::attributes::{Attributes, Invocation, NamespaceLabels, Resource};
+use super::attributes::{Attributes, Invocation, NamespaceLabels, Operation, Resource};
 use super::hook::{Hook, Rule};
 use crate::object::at;
 use crate::request::selector::LabelSelector;
@@ -21,7 +23,30 @@ const EXEMPT: [&str; 6] = [
 
 /// Whether no webhook is ever asked about this resource.
 pub(crate) fn is_exempt(resource: &Resource) -> bool {
-    resource.group == EXEMPT_GROUP && EXEMPT.contains(&resource.resource.as_str())
+    is_exempt_kind(&resource.group, &resource.resource)
+}
+
+/// Whether no webhook is ever asked about this kind.
+pub(crate) fn is_exempt_kind(group: &str, plural: &str) -> bool {
+    group == EXEMPT_GROUP && EXEMPT.contains(&plural)
+}
+
+/// Whether a webhook could be asked about a request of which little is known yet: most requests are
+/// about things that no rule names, and need not be shown to anybody.
+pub(crate) fn may_concern(
+    hook: &Hook,
+    operation: Operation,
+    plural: &str,
+    subresource: &str,
+) -> bool {
+    hook.rules.iter().any(|rule| {
+        named(&rule.operations, operation.name()) && names_resource(rule, plural, subresource)
+    })
+}
+
+fn names_resource(rule: &Rule, plural: &str, subresource: &str) -> bool {
+    let mut patterns = rule.resources.iter();
+    patterns.any(|pattern| about(pattern, plural, subresource))
 }
 
 /// Whether a webhook is to be asked, its conditions aside, and about which version.
@@ -57,8 +82,8 @@ fn in_namespace(selector: &LabelSelector, request: &Attributes) -> Option<bool> 
 }
 
 fn selects_object(selector: &LabelSelector, request: &Attributes) -> bool {
-    let selects = |object: &Option<Value>| {
-        let object = object.as_ref().filter(|object| object.is_object());
+    let selects = |object: &Option<Arc<Value>>| {
+        let object = object.as_deref().filter(|object| object.is_object());
         object.is_some_and(|object| {
             let labels = at(object, &["metadata", "labels"]);
             selector.matches(|key| labels?.get(key)?.as_str())
@@ -103,10 +128,7 @@ fn applies(rule: &Rule, request: &Attributes, resource: &Resource) -> bool {
         && named(&rule.operations, request.operation.name())
         && named(&rule.groups, &resource.group)
         && named(&rule.versions, &resource.version)
-        && rule
-            .resources
-            .iter()
-            .any(|pattern| about(pattern, &resource.resource, &request.subresource))
+        && names_resource(rule, &resource.resource, &request.subresource)
 }
 
 fn named(patterns: &[String], name: &str) -> bool {
@@ -154,8 +176,8 @@ mod tests {
             user: json!({}),
             dry_run: false,
             options: json!({}),
-            object: Some(json!({"metadata": {"labels": {"app": "new"}}})),
-            old: Some(json!({"metadata": {"labels": {"app": "old"}}})),
+            object: Some(Arc::new(json!({"metadata": {"labels": {"app": "new"}}}))),
+            old: Some(Arc::new(json!({"metadata": {"labels": {"app": "old"}}}))),
         }
     }
 
@@ -196,6 +218,14 @@ mod tests {
             let hook = hook(&rule, &json!({"matchPolicy": "Exact"}));
             let found = invocation(&hook, request).unwrap().is_some();
             assert_eq!(found, expected, "{rule}");
+            let (plural, subresource) = (&request.resource.resource, &request.subresource);
+            let may = may_concern(&hook, request.operation, plural, subresource);
+            assert!(
+                may || !found,
+                "{rule}: who is asked must not be passed over"
+            );
+            let other_version = rule["apiVersions"][0] == "v9";
+            assert_eq!(may, expected || other_version, "{rule}");
         }
     }
 

@@ -12,7 +12,7 @@
 mod plain;
 mod review;
 
-pub(crate) use plain::{as_read, text, value};
+pub(crate) use plain::{as_read, reads_differently, text, value};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -52,6 +52,11 @@ pub(crate) fn as_read(record: &Record, kind: &Kind) -> Value {
     object
 }
 
+/// Whether what is read is not what is stored.
+pub(crate) fn reads_differently(record: &Record, kind: &Kind) -> bool {
+    outdated(record, kind).is_some() && record.value() != as_read(record, kind)
+}
+
 /// The version of a record whose schema is newer than the record.
 fn outdated<'a>(record: &Record, kind: &'a Kind) -> Option<&'a Version> {
     if record.shown || !kind.is_custom() {

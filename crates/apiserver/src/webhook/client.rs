@@ -15,6 +15,7 @@ use hyper_util::rt::TokioExecutor;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
@@ -85,7 +86,7 @@ impl Webhooks {
         &self,
         instance: &str,
         endpoint: &Endpoint,
-        review: &Value,
+        review: &impl Serialize,
         timeout: Duration,
     ) -> Result<Value, String> {
         let post = |why: &str| format!("Post {:?}: {why}", endpoint.url(timeout));

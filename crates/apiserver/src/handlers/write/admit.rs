@@ -4,10 +4,14 @@
 //! completed and validated like any write, but belongs to no manager, as on a genuine server.
 //! Validating webhooks see what will be stored.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::Writing;
-use crate::admission::{Asking, Attributes, KindName, NamespaceLabels, Operation, Resource};
+use crate::admission::{
+    Asking, Attributes, Concerned, KindName, NamespaceLabels, Operation, Resource,
+};
 use crate::apply;
 use crate::handlers::scale;
 use crate::object::{self, at, meta_mut};
@@ -26,9 +30,14 @@ pub(crate) struct Told {
 }
 
 impl Writing<'_> {
-    /// Whether any webhook is asked about anything.
-    pub(super) fn is_seen(&self) -> bool {
-        self.told.is_some() && !self.instance.hooks().is_empty()
+    /// Which webhooks could be asked about this write. Nothing is copied for others.
+    pub(super) fn seen(&self, operation: Operation) -> Concerned {
+        if self.told.is_none() {
+            return Concerned::default();
+        }
+        let kind = &self.served.kind;
+        let hooks = self.instance.hooks();
+        hooks.concerned(operation, (&kind.group, &kind.plural), self.tracked_as)
     }
 
     fn asking(&self) -> Asking<'_> {
@@ -56,10 +65,11 @@ impl Writing<'_> {
             }
         }
         let namespace_of = namespace.unwrap_or_default();
+        let shown = Arc::new(shown);
         let request = self.attributes(Operation::Create, namespace_of, Some(shown.clone()), None);
         let changed = self.asking().mutate(request).await?;
         let Some(mut changed) = changed else {
-            return Ok(shown);
+            return Ok(Arc::unwrap_or_clone(shown));
         };
         self.keep_fields_valid(&shown, &mut changed);
         self.check_place(namespace, &mut changed)?;
@@ -67,19 +77,23 @@ impl Writing<'_> {
     }
 
     /// The wished state of an object that exists, as the mutating webhooks leave it.
-    pub(super) async fn mutate_update(&self, old: &Value, wished: Value) -> Outcome<Value> {
+    pub(super) async fn mutate_update(&self, old: &Arc<Value>, wished: Value) -> Outcome<Value> {
         let shaped = self.shape_update(old, wished.clone(), false)?;
-        let shown = self.as_decoded(wished, shaped);
+        let shown = Arc::new(self.as_decoded(wished, shaped));
         let namespace = object::namespace(old);
         let (object, before) = match &self.scale {
-            Some(paths) => (scale::shown(&shown, paths), scale::shown(old, paths)),
+            Some(paths) => (
+                Arc::new(scale::shown(&shown, paths)),
+                Arc::new(scale::shown(old, paths)),
+            ),
             None => (shown.clone(), old.clone()),
         };
         let request = self.attributes(Operation::Update, namespace, Some(object), Some(before));
         let Some(mut changed) = self.asking().mutate(request).await? else {
-            return Ok(shown);
+            return Ok(Arc::unwrap_or_clone(shown));
         };
         if let Some(paths) = &self.scale {
+            let shown = Arc::unwrap_or_clone(shown);
             return Ok(scale::with_scale(shown, paths, &changed));
         }
         self.keep_fields_valid(&shown, &mut changed);
@@ -91,12 +105,12 @@ impl Writing<'_> {
         &self,
         operation: Operation,
         namespace: Option<&str>,
-        new: &Value,
-        old: Option<&Value>,
+        new: Arc<Value>,
+        old: Option<Arc<Value>>,
     ) -> Outcome<()> {
-        let show = |object: &Value| match &self.scale {
-            Some(paths) => scale::shown(object, paths),
-            None => object.clone(),
+        let show = |object: Arc<Value>| match &self.scale {
+            Some(paths) => Arc::new(scale::shown(&object, paths)),
+            None => object,
         };
         let namespace = namespace.unwrap_or_default();
         let request = self.attributes(operation, namespace, Some(show(new)), old.map(show));
@@ -105,11 +119,12 @@ impl Writing<'_> {
 
     /// Asks all webhooks about the end of an object.
     pub(crate) async fn admit_delete(&self, old: &Value) -> Outcome<()> {
-        if !self.is_seen() {
+        if self.seen(Operation::Delete) == Concerned::default() {
             return Ok(());
         }
         let namespace = object::namespace(old);
-        let request = self.attributes(Operation::Delete, namespace, None, Some(old.clone()));
+        let old = Arc::new(old.clone());
+        let request = self.attributes(Operation::Delete, namespace, None, Some(old));
         self.asking().mutate(request.clone()).await?;
         self.asking().validate(request).await
     }
@@ -117,18 +132,19 @@ impl Writing<'_> {
     /// Asks all webhooks about an object that is not stored, such as an eviction. Returns it as
     /// they leave it.
     pub(crate) async fn admit_unstored(&self, namespace: &str, object: Value) -> Outcome<Value> {
-        if !self.is_seen() {
+        if self.seen(Operation::Create) == Concerned::default() {
             return Ok(object);
         }
+        let object = Arc::new(object);
         let request = self.attributes(Operation::Create, namespace, Some(object.clone()), None);
         let changed = self.asking().mutate(request.clone()).await?;
-        let object = changed.unwrap_or(object);
+        let object = changed.map_or(object, Arc::new);
         let request = Attributes {
             object: Some(object.clone()),
             ..request
         };
         self.asking().validate(request).await?;
-        Ok(object)
+        Ok(Arc::unwrap_or_clone(object))
     }
 
     /// What was sent, as decoding leaves it, with the managed fields of the shaped state.
@@ -169,8 +185,8 @@ impl Writing<'_> {
         &self,
         operation: Operation,
         namespace: &str,
-        object: Option<Value>,
-        old: Option<Value>,
+        object: Option<Arc<Value>>,
+        old: Option<Arc<Value>>,
     ) -> Attributes {
         let kind = &self.served.kind;
         let told = self.told.clone().unwrap_or_default();
@@ -189,7 +205,7 @@ impl Writing<'_> {
             };
             (resource(&other.group, &version, &other.plural), own)
         });
-        let given = object.as_ref().or(old.as_ref()).map(object::name);
+        let given = object.as_deref().or(old.as_deref()).map(object::name);
         let name = match given {
             Some(name) if !told.of_collection => name.to_owned(),
             _ => String::new(),
@@ -213,7 +229,7 @@ impl Writing<'_> {
             kind: named(version),
             resource: resource(&kind.group, version, &kind.plural),
             equivalents: equivalents.collect(),
-            namespace_labels: self.namespace_labels(operation, &namespace, object.as_ref()),
+            namespace_labels: self.namespace_labels(operation, &namespace, object.as_deref()),
             name,
             namespace,
             user: self.caller.user_info(),

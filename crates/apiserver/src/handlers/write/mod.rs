@@ -69,17 +69,17 @@ pub(crate) struct Writing<'a> {
 /// What an update amounts to.
 enum Step {
     Unchanged,
-    Replace(Value),
+    Replace(Arc<Value>),
     /// The last finalizer is gone from an object that is being deleted.
-    Remove(Value),
+    Remove(Arc<Value>),
 }
 
 impl Step {
     /// The state that validating webhooks are shown.
-    fn state<'a>(&'a self, old: &'a Value) -> &'a Value {
+    fn state(&self, old: &Arc<Value>) -> Arc<Value> {
         match self {
-            Self::Unchanged => old,
-            Self::Replace(new) | Self::Remove(new) => new,
+            Self::Unchanged => old.clone(),
+            Self::Replace(new) | Self::Remove(new) => new.clone(),
         }
     }
 }
@@ -156,8 +156,8 @@ impl<'a> Writing<'a> {
         if let Some(namespace) = namespace {
             self.check_namespace(namespace, object::name(&new))?;
         }
-        let seen = self.is_seen();
-        if seen {
+        let seen = self.seen(Operation::Create);
+        if seen.mutating {
             new = self.mutate_create(namespace, new).await?;
         }
         let prefix = object::meta_str(&new, "generateName").to_owned();
@@ -165,10 +165,12 @@ impl<'a> Writing<'a> {
         if generated {
             meta_mut(&mut new).insert("name".into(), self.instance.ids().name(&prefix).into());
         }
-        self.prepare_create(&mut new, seen)?;
-        if seen {
-            self.approve(Operation::Create, namespace, &new, None)
+        self.prepare_create(&mut new, seen.mutating)?;
+        if seen.validating {
+            let shown = Arc::new(new);
+            self.approve(Operation::Create, namespace, shown.clone(), None)
                 .await?;
+            new = Arc::unwrap_or_clone(shown);
         }
         for _ in 0..NAME_TRIES {
             let key = Instance::key(kind, namespace, object::name(&new));
@@ -203,30 +205,36 @@ impl<'a> Writing<'a> {
             let live = self.instance.latest(key);
             let live = live.ok_or_else(|| Failure::not_found(kind, &key.name))?;
             let shown = conversion::record(self.instance, &self.served, live.clone()).await?;
-            let old = conversion::value(&shown, &self.served);
+            let old = Arc::new(conversion::value(&shown, &self.served));
             let mut wished = change(&old)?;
-            let seen = self.is_seen();
-            if seen {
+            let seen = self.seen(Operation::Update);
+            if seen.mutating {
                 wished = self.mutate_update(&old, wished).await?;
             }
-            let step = self.step(&old, wished, seen)?;
-            if seen {
+            let step = self.step(&old, wished, seen.mutating)?;
+            if seen.validating {
+                let (state, before) = (step.state(&old), Some(old.clone()));
                 let namespace = Some(object::namespace(&old));
-                self.approve(Operation::Update, namespace, step.state(&old), Some(&old))
+                self.approve(Operation::Update, namespace, state, before)
                     .await?;
             }
             let expect = Expect::Revision(live.revision);
             let outcome = match step {
                 // What lies at an old version is stored anew, as a migration relies on.
                 Step::Unchanged if self.is_outdated(&live) => {
+                    let old = Arc::unwrap_or_clone(old);
                     self.commit(key, expect, Some(old)).await?
                 }
                 Step::Unchanged => {
                     self.instance.settled().await.map_err(Failure::internal)?;
                     return Ok(shown);
                 }
-                Step::Replace(new) => self.commit(key, expect, Some(new)).await?,
+                Step::Replace(new) => {
+                    let new = Arc::unwrap_or_clone(new);
+                    self.commit(key, expect, Some(new)).await?
+                }
                 Step::Remove(new) => {
+                    let new = Arc::unwrap_or_clone(new);
                     let removed = self.commit(key, expect, None).await?;
                     removed.map(|gone| Arc::new(Record::removed(new, gone.revision)))
                 }
@@ -253,8 +261,7 @@ impl<'a> Writing<'a> {
     fn is_outdated(&self, live: &Record) -> bool {
         let kind = &self.served.kind;
         kind.is_custom()
-            && (*live.api_version != *kind.stored_as
-                || live.value() != conversion::as_read(live, kind))
+            && (*live.api_version != *kind.stored_as || conversion::reads_differently(live, kind))
     }
 
     /// Stores an object, or its absence. The outer error is a refusal, the inner one a lost race
@@ -397,9 +404,9 @@ impl<'a> Writing<'a> {
             return Ok(Step::Unchanged);
         }
         Ok(if is_gone(kind.behaviour, &new) {
-            Step::Remove(new)
+            Step::Remove(Arc::new(new))
         } else {
-            Step::Replace(new)
+            Step::Replace(Arc::new(new))
         })
     }
 
