@@ -35,6 +35,15 @@ pub(super) fn only_subresource(
     old: &Value,
     new: Value,
 ) -> Value {
+    let of_status = !matches!(
+        (behaviour, subresource),
+        (Behaviour::Namespace, "finalize")
+            | (Behaviour::CertificateSigningRequest, "approval")
+            | (Behaviour::Pod, "binding")
+    );
+    if of_status {
+        return only_status(behaviour, old, new);
+    }
     let mut kept = old.clone();
     match (behaviour, subresource) {
         (Behaviour::Namespace, "finalize") => {
@@ -51,21 +60,10 @@ pub(super) fn only_subresource(
                 .unwrap_or(json!([]));
             child_mut(&mut kept, "status").insert("conditions".into(), conditions);
         }
-        (Behaviour::Pod, "binding") => {
+        _ => {
             let node = at(&new, &["spec", "nodeName"]).cloned();
             child_mut(&mut kept, "spec").insert("nodeName".into(), node.unwrap_or_default());
             copy_field(&new, &mut kept, "status");
-        }
-        _ => {
-            copy_field(&new, &mut kept, "status");
-            // A kubelet labels its node along with the status; custom kinds have no such way.
-            let fixed = matches!(
-                behaviour,
-                Behaviour::Custom | Behaviour::CustomResourceDefinition
-            );
-            if !fixed {
-                copy_field(&new, &mut kept, "metadata");
-            }
         }
     }
     if let Some(fields) = at(&new, &["metadata", "managedFields"]) {
@@ -74,26 +72,63 @@ pub(super) fn only_subresource(
     kept
 }
 
+/// The old object with the new status. Most of what was sent is as it was: only what is not is
+/// copied.
+fn only_status(behaviour: Behaviour, old: &Value, mut new: Value) -> Value {
+    // A kubelet labels its node along with the status; custom kinds have no such way.
+    let fixed = matches!(
+        behaviour,
+        Behaviour::Custom | Behaviour::CustomResourceDefinition
+    );
+    restore(old, &mut new, |field| {
+        matches!(field, "status" | "metadata")
+    });
+    if fixed {
+        let empty = json!({});
+        let before = old.get("metadata").unwrap_or(&empty);
+        let tracked = at(&new, &["metadata", "managedFields"]).is_some();
+        let meta = child_mut(&mut new, "metadata");
+        restore_map(before, meta, |field| tracked && field == "managedFields");
+    }
+    new
+}
+
+/// Makes all fields of an object what they were, but for those that stay as they are.
+fn restore(old: &Value, new: &mut Value, stays: impl Fn(&str) -> bool) {
+    if let Some(new) = new.as_object_mut() {
+        restore_map(old, new, stays);
+    }
+}
+
+fn restore_map(old: &Value, new: &mut Map<String, Value>, stays: impl Fn(&str) -> bool) {
+    new.retain(|field, _| stays(field) || old.get(field).is_some());
+    let fields = old.as_object().into_iter().flatten();
+    for (field, before) in fields.filter(|(field, _)| !stays(field)) {
+        if new.get(field) != Some(before) {
+            new.insert(field.clone(), before.clone());
+        }
+    }
+}
+
 /// Whether something changed that counts as a new generation.
 pub(super) fn differs(kind: &Kind, old: &Value, new: &Value, has_status: bool) -> bool {
     if !kind.is_custom() {
         let changed = |field: &str| old.get(field) != new.get(field);
         return changed("spec") || changed("webhooks");
     }
-    let counted = |object: &Value| {
-        let map = object.as_object().into_iter().flatten();
-        map.filter(|(field, _)| {
-            let uncounted = match field.as_str() {
-                "metadata" | "apiVersion" | "kind" => true,
-                "status" => has_status,
-                _ => false,
-            };
-            !uncounted
-        })
-        .map(|(field, value)| (field.clone(), value.clone()))
-        .collect::<Vec<_>>()
+    let counts = |field: &str| match field {
+        "metadata" | "apiVersion" | "kind" => false,
+        "status" => !has_status,
+        _ => true,
     };
-    counted(old) != counted(new)
+    let all = |map: &Map<String, Value>| map.keys().filter(|field| counts(field)).count();
+    match (old.as_object(), new.as_object()) {
+        (Some(old), Some(new)) => {
+            let mut counted = old.iter().filter(|(field, _)| counts(field));
+            all(old) != all(new) || !counted.all(|(field, value)| new.get(field) == Some(value))
+        }
+        (old, new) => old != new,
+    }
 }
 
 /// Whether two states are the same but for the times of their managed fields.
@@ -138,4 +173,36 @@ pub(crate) fn is_gone(behaviour: Behaviour, object: &Value) -> bool {
         && !grace::is_stopping(behaviour, object)
         && (behaviour != Behaviour::Namespace
             || at(object, &["spec", "finalizers"]).is_none_or(is_empty))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_all_that_a_write_of_it_changes() {
+        let old = json!({
+            "kind": "W", "spec": {"n": 1}, "kept": 1, "status": {"phase": "A"},
+            "metadata": {"name": "w", "labels": {"a": "1"}, "managedFields": [1]},
+        });
+        let sent = json!({
+            "kind": "W", "spec": {"n": 2}, "new": 1, "status": {"phase": "B"},
+            "metadata": {"name": "w", "labels": {"a": "2"}, "annotations": {}, "managedFields": [2]},
+        });
+        let mut wanted = old.clone();
+        wanted["status"] = sent["status"].clone();
+        wanted["metadata"]["managedFields"] = json!([2]);
+        let custom = only_subresource(Behaviour::Custom, "status", &old, sent.clone());
+        assert_eq!(custom, wanted);
+        wanted["metadata"] = sent["metadata"].clone();
+        let node = only_subresource(Behaviour::Node, "status", &old, sent.clone());
+        assert_eq!(node, wanted);
+        let mut bare = sent;
+        bare["metadata"] = json!({"name": "w"});
+        remove(&mut bare, "status");
+        let custom = only_subresource(Behaviour::Custom, "status", &old, bare);
+        let mut wanted = old.clone();
+        remove(&mut wanted, "status");
+        assert_eq!(custom, wanted);
+    }
 }
