@@ -89,16 +89,17 @@ impl Collector {
             return;
         }
         let record = &event.record;
-        let had = self.owners.get(&uid).cloned().unwrap_or_default();
-        self.learn(
-            shelf,
-            &(event.namespace.to_string(), event.name.to_string()),
-            record,
-        );
-        if (record.deleting && record.held) || *record.owners != *had {
+        let had = self.owners.get(&uid).map(Vec::as_slice).unwrap_or_default();
+        let same_owners = *record.owners == *had;
+        if !same_owners || !self.keys.contains_key(&uid) {
+            let place = (event.namespace.to_string(), event.name.to_string());
+            self.learn(shelf, &place, record);
+        }
+        if (record.deleting && record.held) || !same_owners {
             self.due.insert(uid);
         } else if record.deleting {
-            self.due.extend(had.into_iter().map(|owner| owner.uid));
+            let owners = record.owners.iter().map(|owner| owner.uid.clone());
+            self.due.extend(owners);
         }
     }
 
@@ -133,8 +134,8 @@ impl Collector {
         if record.owners.is_empty() && !record.deleting {
             return Ok(());
         }
-        let live = record.value();
-        if object::is_deleting(&live) {
+        if record.deleting {
+            let live = record.value();
             let finalizers = object::finalizers(&live);
             if finalizers.contains(&ORPHAN) {
                 self.free_dependents(instance, uid).await?;
@@ -144,7 +145,7 @@ impl Collector {
                 return self.delete_dependents(instance, uid, key).await;
             }
         }
-        self.check_owners(instance, key, &live).await
+        self.check_owners(instance, key, &record).await
     }
 
     /// Deletes an object that lost all its owners; drops the references to those it lost.
@@ -152,28 +153,29 @@ impl Collector {
         &self,
         instance: &Instance,
         key: &Key,
-        live: &Value,
+        record: &Record,
     ) -> Result<(), Failure> {
-        let owners = object::owners(live);
-        let (alive, gone): (Vec<Owner>, Vec<Owner>) = owners
-            .into_iter()
-            .partition(|owner| self.is_there(instance, key, owner));
+        let owners = record.owners.iter();
+        let (alive, gone): (Vec<&Owner>, Vec<&Owner>) =
+            owners.partition(|owner| self.is_there(instance, key, owner));
+        let waiting = |owner: &&Owner| self.waits_for_dependents(instance, owner);
+        let stays = !alive.is_empty() && !alive.iter().all(waiting);
+        // The lot of most objects, whenever their owners change: nothing to do.
+        if stays && gone.is_empty() {
+            return Ok(());
+        }
         let Some(writing) = writing(instance, key) else {
             return Ok(());
         };
-        let waiting = |owner: &Owner| self.waits_for_dependents(instance, owner);
-        if !alive.is_empty() && !alive.iter().all(waiting) {
-            if gone.is_empty() {
-                return Ok(());
-            }
-            return drop_owners(&writing, key, |owner| gone.contains(owner)).await;
+        if stays {
+            return drop_owners(&writing, key, |owner| gone.contains(&owner)).await;
         }
-        if object::is_deleting(live) || (gone.is_empty() && alive.is_empty()) {
+        if record.deleting || (gone.is_empty() && alive.is_empty()) {
             return Ok(());
         }
         // An owner in the foreground hands its way of going on to what it owns.
         let policy = if alive.is_empty() {
-            if object::finalizers(live).contains(&ORPHAN) {
+            if object::finalizers(&record.value()).contains(&ORPHAN) {
                 Propagation::Orphan
             } else {
                 Propagation::Background
@@ -183,7 +185,7 @@ impl Collector {
         };
         let order = Order {
             preconditions: Preconditions {
-                uid: Some(object::uid(live).to_owned()),
+                uid: Some(record.uid.to_string()),
                 resource_version: None,
             },
             ..Order::own(policy)
@@ -226,8 +228,9 @@ impl Collector {
             .get(&owner.uid)
             .and_then(|key| instance.latest(key));
         record.is_some_and(|record| {
-            let object = record.value();
-            object::is_deleting(&object) && object::finalizers(&object).contains(&FOREGROUND)
+            record.deleting
+                && record.held
+                && object::finalizers(&record.value()).contains(&FOREGROUND)
         })
     }
 
@@ -258,10 +261,9 @@ impl Collector {
             let Some(record) = instance.latest(key) else {
                 continue;
             };
-            let live = record.value();
             let blocks = |owner: &Owner| owner.uid == uid && owner.block;
-            blocked |= object::owners(&live).iter().any(blocks);
-            self.check_owners(instance, key, &live).await?;
+            blocked |= record.owners.iter().any(blocks);
+            self.check_owners(instance, key, &record).await?;
             if instance.latest(key).is_none() {
                 blocked = blocked && self.still_blocked(instance, uid);
             }
@@ -275,9 +277,8 @@ impl Collector {
     fn still_blocked(&self, instance: &Instance, uid: &str) -> bool {
         self.dependents_of(uid).into_iter().any(|key| {
             instance.latest(key).is_some_and(|record| {
-                object::owners(&record.value())
-                    .iter()
-                    .any(|owner| owner.uid == uid && owner.block)
+                let mut owners = record.owners.iter();
+                owners.any(|owner| owner.uid == uid && owner.block)
             })
         })
     }
