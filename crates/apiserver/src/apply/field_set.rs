@@ -164,6 +164,20 @@ impl FieldSet {
         out
     }
 
+    /// Whether a set in its `fieldsV1` form has a member in common with this one. Its elements must
+    /// be in their one written form, as those are that were written here.
+    pub(crate) fn meets(&self, json: &Value) -> bool {
+        self.entries.iter().any(|(element, entry)| {
+            let Some(below) = json.get(element) else {
+                return false;
+            };
+            let fields = below.as_object();
+            let is_member =
+                fields.is_none_or(|fields| fields.is_empty() || fields.contains_key("."));
+            (entry.member && is_member) || entry.below.meets(below)
+        })
+    }
+
     /// Whether a path is a member.
     pub(crate) fn covers(&self, path: &FieldPath) -> bool {
         let Some((last, parents)) = path.0.split_last() else {

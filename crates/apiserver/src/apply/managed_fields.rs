@@ -75,13 +75,7 @@ impl Managed {
             return Ok(out);
         };
         for entry in list {
-            let (manager, owned) = read_entry(entry)?;
-            match out.owners.get_mut(&manager) {
-                Some(known) => known.fields.absorb(owned.fields),
-                None => {
-                    out.owners.insert(manager, owned);
-                }
-            }
+            out.add(entry)?;
         }
         Ok(out)
     }
@@ -95,27 +89,32 @@ impl Managed {
             metadata.remove("managedFields");
             return;
         }
-        let mut entries: Vec<(&Manager, &Owned)> = self.owners.iter().collect();
-        entries.sort_by(|(one, ours), (other, theirs)| {
-            (
-                one.operation,
-                &ours.time,
-                &one.name,
-                &ours.api_version,
-                &one.subresource,
-            )
-                .cmp(&(
-                    other.operation,
-                    &theirs.time,
-                    &other.name,
-                    &theirs.api_version,
-                    &other.subresource,
-                ))
-        });
-        let list = entries
-            .into_iter()
-            .map(|(manager, owned)| write_entry(manager, owned));
-        metadata.insert("managedFields".to_owned(), Value::Array(list.collect()));
+        let mut entries = self.entries();
+        sort(&mut entries);
+        metadata.insert("managedFields".to_owned(), Value::Array(entries));
+    }
+
+    /// Every manager as an entry of the list.
+    pub(super) fn entries(&self) -> Vec<Value> {
+        let owners = self.owners.iter();
+        owners
+            .map(|(manager, owned)| write_entry(manager, owned))
+            .collect()
+    }
+
+    /// Adds the manager of an entry of the list.
+    ///
+    /// # Errors
+    /// An entry that isn't of the known form.
+    pub(super) fn add(&mut self, entry: &Value) -> Result<(), String> {
+        let (manager, owned) = read_entry(entry)?;
+        match self.owners.get_mut(&manager) {
+            Some(known) => known.fields.absorb(owned.fields),
+            None => {
+                self.owners.insert(manager, owned);
+            }
+        }
+        Ok(())
     }
 
     /// Drops managers that own nothing.
@@ -185,6 +184,17 @@ pub(super) fn strip(fields: &FieldSet) -> FieldSet {
         set
     });
     fields.difference(&RESERVED)
+}
+
+/// Brings entries into the order of the list.
+pub(super) fn sort(entries: &mut [Value]) {
+    let text = |entry: &'_ Value, name: &str| -> Option<String> {
+        entry.get(name).and_then(Value::as_str).map(str::to_owned)
+    };
+    // The names of the operations happen to sort as the operations do.
+    entries.sort_by_cached_key(|entry| {
+        ["operation", "time", "manager", "apiVersion", "subresource"].map(|name| text(entry, name))
+    });
 }
 
 fn read_entry(entry: &Value) -> Result<(Manager, Owned), String> {

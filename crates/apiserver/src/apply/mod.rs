@@ -8,6 +8,7 @@
 //! | `merge` | a configuration laid over a live object |
 //! | `managed_fields` | who owns what, read from and written to metadata |
 //! | `ownership` | what a change takes from other managers |
+//! | `update` | the same for a write that leaves most managers alone |
 //! | `last_applied` | objects that kubectl applied from the client side before |
 //! | `conflict` | refusals, in Kubernetes' words |
 //!
@@ -20,6 +21,7 @@ pub mod managed_fields;
 mod merge;
 mod ownership;
 mod typed;
+mod update;
 mod walk;
 
 use jiff::Timestamp;
@@ -122,6 +124,24 @@ pub fn track_update(
         Managed::default().write(new);
         return;
     }
+    let updater = updater_of(new, manager, subresource);
+    if let Some(old) = old.filter(|old| update::knows(old, new)) {
+        let compared = walk::compare(old, new, Some(schema.root()));
+        if update::track(&compared, new, &updater, now) {
+            return;
+        }
+    }
+    track_all(old, new, &updater, schema, now);
+}
+
+/// Reads all managed fields, moves those that changed, and writes all.
+fn track_all(
+    old: Option<&Value>,
+    new: &mut Value,
+    updater: &Manager,
+    schema: &Structural,
+    now: Timestamp,
+) {
     let mut managed = match Managed::read(Some(new)) {
         Ok(managed) if !managed.owners.is_empty() => managed,
         Ok(_) | Err(_) => Managed::read(old).unwrap_or_default(),
@@ -130,11 +150,20 @@ pub fn track_update(
         managed.write(new);
         return;
     }
+    let empty = json!({});
+    let compared = walk::compare(old.unwrap_or(&empty), new, Some(schema.root()));
+    ownership::take_over(&compared, &mut managed, updater, now);
+    managed.tidy();
+    managed.cap();
+    managed.write(new);
+}
+
+fn updater_of(new: &Value, manager: &str, subresource: &str) -> Manager {
     let api_version = new
         .get("apiVersion")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let updater = Manager {
+    Manager {
         name: if manager.is_empty() {
             "unknown".to_owned()
         } else {
@@ -143,11 +172,7 @@ pub fn track_update(
         operation: Operation::Update,
         subresource: subresource.to_owned(),
         api_version: api_version.to_owned(),
-    };
-    ownership::take_over(old, new, &mut managed, &updater, schema, now);
-    managed.tidy();
-    managed.cap();
-    managed.write(new);
+    }
 }
 
 /// What is wrong with the managed fields of an object.

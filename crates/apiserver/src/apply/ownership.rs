@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::conflict::{Conflict, describe};
 use super::field_set::{FieldPath, FieldSet};
@@ -163,20 +163,16 @@ fn refusals(taken: BTreeMap<Manager, FieldSet>) -> Vec<Refused> {
 
 /// Moves every changed field to the updating manager.
 pub(super) fn take_over(
-    old: Option<&Value>,
-    new: &Value,
+    compared: &Comparison,
     managed: &mut Managed,
     updater: &Manager,
-    schema: &Structural,
     now: Timestamp,
 ) {
-    let empty = json!({});
-    let compared = compare(old.unwrap_or(&empty), new, Some(schema.root()));
     if compared.is_same() {
         return;
     }
     let force = true;
-    let released = release(managed, None, &compared, force);
+    let released = release(managed, None, compared, force);
     debug_assert!(released.is_ok(), "a forced release refuses nothing");
     let taken = strip(&compared.added.union(&compared.modified));
     if taken.is_empty() {
