@@ -5,6 +5,8 @@
 //! is an error, never an absent object. Error texts carry no times and no request ids, because they
 //! end up in conditions.
 
+mod unmanaged;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
@@ -24,6 +26,7 @@ use remuda_plan::pool::objects::PoolObject;
 use serde_json::Value;
 use tracing::Instrument as _;
 
+use self::unmanaged::Unmanaged;
 use crate::{kinds::Kind, terraform_machine_pool::PoolKey, watching::Glances};
 
 /// Why a request to the Kubernetes API failed.
@@ -92,11 +95,12 @@ pub trait Objects: Send + Sync {
     ) -> Result<Vec<Value>, ApiError>;
 }
 
-/// Objects of an API server.
+/// Objects of an API server. They are read without `metadata.managedFields`.
 #[derive(Clone)]
 pub struct LiveObjects {
     client: Client,
     watched: Arc<RwLock<BTreeMap<Kind, Glances>>>,
+    keeps_managers: bool,
 }
 
 impl LiveObjects {
@@ -105,6 +109,16 @@ impl LiveObjects {
         Self {
             client,
             watched: Arc::default(),
+            keeps_managers: false,
+        }
+    }
+
+    /// The same objects, read with `metadata.managedFields`.
+    #[must_use]
+    pub(crate) fn keeping_managers(&self) -> Self {
+        Self {
+            keeps_managers: true,
+            ..self.clone()
         }
     }
 
@@ -196,7 +210,11 @@ impl LiveObjects {
         request: http::Request<Vec<u8>>,
     ) -> Result<Value, kube::Error> {
         let span = tracing::debug_span!("kubernetes", request = what, otel.kind = "client");
-        self.client.request(request).instrument(span).await
+        if self.keeps_managers {
+            return self.client.request(request).instrument(span).await;
+        }
+        let answer = self.client.request::<Unmanaged>(request);
+        answer.instrument(span).await.map(|read| read.0)
     }
 
     /// Creates an object.

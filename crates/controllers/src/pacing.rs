@@ -10,11 +10,11 @@ use crate::{kinds::Kind, watching::ObjectKey};
 
 /// Between two passes over one object, as far as changes cause them. Ours: ten machines that come
 /// up change their pool some fifty times within seconds, and each pass reads all of them anew. An
-/// infrastructure pool waits for a cloud that takes longer. What a pass asks for by itself is not
-/// held up.
+/// infrastructure pool waits for a cloud that takes longer, and a Cluster only counts. What a pass
+/// asks for by itself is not held up.
 pub(crate) fn interval(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
-        Kind::TerraformMachinePool => 2,
+        Kind::TerraformMachinePool | Kind::Cluster => 2,
         _ => 1,
     })
 }

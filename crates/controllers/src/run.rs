@@ -263,7 +263,7 @@ fn core(
     let (queue, woken) = mpsc::unbounded_channel();
     let work = Arc::new(cluster::Workplace {
         contracts: Contracts::default(),
-        machine_pools: machine_pools.clone(),
+        machine_pools: kept_machine_pools.clone(),
         written: Mutex::default(),
     });
     house.routes(cluster::routes(&queue, clusters));

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use kube::{api::DynamicObject, core::ApiResource, runtime::reflector::Store};
+use kube::core::ApiResource;
 use remuda_api::keys::{finalizer, label};
 use remuda_plan::{pool::objects::Metadata, status::publication::Requeue};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ use crate::{
     kinds::Kind,
     objects::{ApiError, LiveObjects, Objects, Target},
     patch,
-    watching::ObjectKey,
+    watching::{Kept, ObjectKey},
 };
 
 /// Counters of the workers are written no more often than this: pools of a large cluster change one
@@ -42,7 +42,7 @@ const BETWEEN_COUNTS: Duration = Duration::from_secs(2);
 pub(crate) struct Workplace {
     pub contracts: Contracts,
     /// The machine pools, cut down to what is counted.
-    pub machine_pools: Store<DynamicObject>,
+    pub machine_pools: Kept,
     /// When the status of each Cluster was written last.
     pub written: Mutex<HashMap<ObjectKey, Instant>>,
 }

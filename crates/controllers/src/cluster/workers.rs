@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use kube::{api::DynamicObject, runtime::reflector::Store};
 use remuda_plan::machines::view::named;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::conditions::{Wanted, status_of};
+use crate::{
+    conditions::{Wanted, status_of},
+    machine_pool::CLUSTER,
+    watching::{Kept, Term},
+};
 
 remuda_plan::documented! {
     /// Reasons of condition `WorkersAvailable`.
@@ -80,20 +83,10 @@ pub(crate) const COUNTED: [&[&str]; 7] = [
 pub(crate) const COUNTED_CONDITION: &str = "Available";
 
 /// The machine pools of a Cluster.
-pub(super) fn pools(
-    machine_pools: &Store<DynamicObject>,
-    namespace: &str,
-    cluster: &str,
-) -> Vec<Pool> {
-    let all = machine_pools.state();
-    let of_cluster = all.iter().filter(|pool| {
-        let name = pool
-            .data
-            .pointer("/spec/clusterName")
-            .and_then(Value::as_str);
-        pool.metadata.namespace.as_deref() == Some(namespace) && name == Some(cluster)
-    });
+pub(super) fn pools(machine_pools: &Kept, namespace: &str, cluster: &str) -> Vec<Pool> {
+    let of_cluster = machine_pools.objects(&Term::new(CLUSTER, namespace, cluster));
     of_cluster
+        .iter()
         .map(|pool| Pool {
             name: pool.metadata.name.clone().unwrap_or_default(),
             ..serde::Deserialize::deserialize(&pool.data).unwrap_or_default()

@@ -93,6 +93,8 @@ pub(super) async fn read(
             what: format!("read the {kind} objects of {}", pool.metadata.name),
             why: format!("unexpected shape: {error}"),
         })?;
+    // Whether a field has to be applied again depends on who manages it.
+    let objects = &objects.keeping_managers();
     let mut machines = list_machines(objects, pool).await?;
     for name in infra.iter().map(|infra| &infra.metadata.name) {
         if machines.contains_key(name) {

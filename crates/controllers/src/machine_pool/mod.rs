@@ -40,7 +40,7 @@ use std::{sync::Arc, time::Duration};
 use remuda_api::keys::finalizer;
 use remuda_plan::status::publication::Requeue;
 
-pub(crate) use self::watch::{BOOTSTRAP, LABEL, routes, terms};
+pub(crate) use self::watch::{BOOTSTRAP, CLUSTER, LABEL, routes, terms};
 use self::{
     facts::{Infrastructure, Machines, Nodes},
     gather::{Gathered, Sources, gather},

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A pool's cluster, by name.
-const CLUSTER: &str = "cluster";
+pub(crate) const CLUSTER: &str = "cluster";
 /// A pool's infrastructure object, by name.
 const INFRASTRUCTURE: &str = "infrastructure";
 /// The value of the pool label on what belongs to a pool.
