@@ -10,7 +10,7 @@ use std::{
 use tempfile::TempDir;
 
 /// How long anything on this page may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The program under test.
 pub(crate) fn remuda() -> Command {

@@ -159,7 +159,7 @@ fn deleting_leaves_nothing(running: &Running, kubectl: &Kubectl<'_>) {
         "demo-azure-pool-0",
         "-n",
         "team-a",
-        "--timeout=150s",
+        "--timeout=240s",
     ]);
     if !deleted.status.success() {
         let kinds = "machinepools,terraformmachinepools,machines,terraformmachinepoolmachines";
