@@ -115,7 +115,7 @@ impl LiveObjects {
 
     /// The same objects, read with `metadata.managedFields`.
     #[must_use]
-    pub(crate) fn keeping_managers(&self) -> Self {
+    pub fn keeping_managers(&self) -> Self {
         Self {
             keeps_managers: true,
             ..self.clone()

@@ -175,7 +175,8 @@ impl Builder {
         let world = World {
             metrics: Metrics::new("test", Arc::new(clock)),
             clock,
-            objects: LiveObjects::new(client),
+            // Tests look at everything.
+            objects: LiveObjects::new(client).keeping_managers(),
             nodes: Mutex::default(),
             rest_of_cluster: Mutex::default(),
             running: Mutex::default(),
