@@ -101,7 +101,8 @@ impl Browser {
     }
 
     fn try_ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
-        let body = if method == "GET" {
+        // The driver refuses a body that is no object, also where it needs none.
+        let body = if body.is_null() {
             String::new()
         } else {
             body.to_string()
