@@ -121,8 +121,7 @@ pub(crate) fn with_finalizer(metadata: &Metadata, finalizer: &str) -> Option<Vec
     Some(finalizers)
 }
 
-/// Sets the cluster label of an object of ours and, where it `is_owned`, its Cluster as an owner;
-/// the object as written, when it changed.
+/// Sets the cluster label of an object of ours and, where it `is_owned`, its Cluster as an owner.
 ///
 /// # Errors
 /// The write failed.
@@ -133,10 +132,10 @@ pub(crate) async fn join(
     cluster: &Metadata,
     is_owned: bool,
     ctx: &Context,
-) -> Result<Option<Value>, ApiError> {
+) -> Result<(), ApiError> {
     match joining(live, metadata, cluster, is_owned) {
-        Some(change) => patch(kind, metadata, &change, ctx).await.map(Some),
-        None => Ok(None),
+        Some(change) => patch(kind, metadata, &change, ctx).await.map(drop),
+        None => Ok(()),
     }
 }
 
