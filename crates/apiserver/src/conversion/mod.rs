@@ -5,14 +5,14 @@
 //! | `plain` | what every reader gets: pruned and defaulted by the stored version, renamed, pruned |
 //! | `review` | the question to a conversion webhook, and its answer |
 //!
-//! Kinds without a conversion webhook convert at once: [`text`] and [`value`]. For kinds with one,
+//! Kinds without a conversion webhook convert at once: [`Text`] and [`value`]. For kinds with one,
 //! [`records`] asks first, all objects in one review; what it returns is then shown as it is.
 //! Nothing of the store is held meanwhile.
 
 mod plain;
 mod review;
 
-pub(crate) use plain::{as_read, reads_differently, text, value};
+pub(crate) use plain::{Text, as_read, reads_differently, value};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) async fn records(
     records: Vec<Arc<Record>>,
 ) -> Outcome<Vec<Arc<Record>>> {
     let wanted = served.api_version();
-    let foreign = |record: &Arc<Record>| !record.shown && *record.api_version != *wanted;
+    let foreign = |record: &Arc<Record>| !record.shown && *record.head.api_version != *wanted;
     if served.kind.conversion.is_none() || !records.iter().any(foreign) {
         return Ok(records);
     }

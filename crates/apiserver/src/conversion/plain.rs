@@ -2,7 +2,8 @@
 //! another version of a kind whose versions differ by name only. Events are spelled differently in
 //! their two groups.
 
-use bytes::Bytes;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::object::split_api_version;
@@ -23,13 +24,46 @@ const EVENT_FIELDS: [(&str, &str); 8] = [
 ];
 
 /// The text of a record at the version it is asked for.
-pub(crate) fn text(record: &Record, served: &Served) -> Bytes {
-    if *record.api_version == *served.api_version() && outdated(record, &served.kind).is_none() {
-        return record.json.clone();
+pub(crate) enum Text {
+    /// As it is stored: unpacked when it is needed.
+    Stored(Arc<Record>),
+    Made(Vec<u8>),
+}
+
+impl Text {
+    /// The text of a record as `served` shows it.
+    pub(crate) fn of(record: &Arc<Record>, served: &Served) -> Self {
+        let same = *record.head.api_version == *served.api_version();
+        if same && outdated(record, &served.kind).is_none() {
+            return Self::Stored(record.clone());
+        }
+        let text = serde_json::to_vec(&value(record, served));
+        Self::Made(text.expect("a JSON value always serialises"))
     }
-    serde_json::to_vec(&value(record, served))
-        .expect("a JSON value always serialises")
-        .into()
+
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Stored(record) => record.text_length(),
+            Self::Made(text) => text.len(),
+        }
+    }
+
+    /// Appends it.
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Stored(record) => record.append_to(out),
+            Self::Made(text) => out.extend_from_slice(text),
+        }
+    }
+
+    /// The text.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Stored(record) => record.text(),
+            Self::Made(text) => text,
+        }
+    }
 }
 
 /// A record at the version it is asked for.
@@ -62,7 +96,7 @@ fn outdated<'a>(record: &Record, kind: &'a Kind) -> Option<&'a Version> {
     if record.shown || !kind.is_custom() {
         return None;
     }
-    let version = version(kind, &record.api_version)?;
+    let version = version(kind, &record.head.api_version)?;
     (record.revision <= version.since).then_some(version)
 }
 

@@ -1,5 +1,7 @@
 //! Answers: objects, lists, tables and refusals, in the encoding that was asked for.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -8,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::call::Call;
 use super::pieces::{self, Joined};
-use crate::conversion;
+use crate::conversion::{self, Text};
 use crate::openapi::wire;
 use crate::request::accept::{Discovery, Form, Wish};
 use crate::request::body::Decoded;
@@ -113,12 +115,12 @@ pub(crate) fn failure(failure: &Failure) -> Response<Body> {
 }
 
 /// One object in the wished form.
-pub(crate) fn object(call: &Call, status: u16, record: &Record) -> Response<Body> {
+pub(crate) fn object(call: &Call, status: u16, record: &Arc<Record>) -> Response<Body> {
     match call.wish.form {
         Form::Object if !call.wish.yaml => bytes(
             status,
             "application/json",
-            conversion::text(record, &call.served),
+            Text::of(record, &call.served).into_vec(),
         ),
         Form::Object => value(status, &conversion::value(record, &call.served), call.wish),
         Form::Table => {
@@ -213,11 +215,11 @@ impl ListMeta {
 }
 
 /// A list in the wished form.
-pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Response<Body> {
+pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[Arc<Record>]) -> Response<Body> {
     let values = || -> Vec<Value> {
         records
             .iter()
-            .map(|record| conversion::value(record.as_ref(), &call.served))
+            .map(|record| conversion::value(record, &call.served))
             .collect()
     };
     match call.wish.form {
@@ -252,23 +254,21 @@ pub(crate) fn list(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>])
 }
 
 /// The list as text: the stored texts, joined while they are sent.
-fn list_text(call: &Call, meta: &ListMeta, records: &[impl AsRef<Record>]) -> Body {
+fn list_text(call: &Call, meta: &ListMeta, records: &[Arc<Record>]) -> Body {
     let head = format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
         json!(call.served.kind.list_kind),
         json!(call.served.api_version()),
         meta.value()
     );
-    let texts = records
-        .iter()
-        .map(|record| conversion::text(record.as_ref(), &call.served));
+    let texts = records.iter().map(|record| Text::of(record, &call.served));
     Body::new(Joined::new(head.into_bytes(), texts.collect()))
 }
 
 /// The success `Status` of a delete that leaves nothing behind.
 pub(crate) fn deleted(call: &Call, record: &Record) -> Response<Body> {
     let mut details = json!({
-        "name": call.name(), "kind": call.served.kind.plural, "uid": &*record.uid,
+        "name": call.name(), "kind": call.served.kind.plural, "uid": &*record.head.uid,
     });
     if !call.served.kind.group.is_empty() {
         details["group"] = call.served.kind.group.as_str().into();

@@ -12,13 +12,15 @@ use flate2::write::GzEncoder;
 use futures::StreamExt;
 use http_body::{Frame, SizeHint};
 
+use crate::conversion::Text;
+
 /// A piece is about this long.
 const PIECE: usize = 128 * 1024;
 
 /// Texts with a text before, between and after them. Its length is known from the start.
 pub(super) struct Joined {
     before: Vec<u8>,
-    texts: std::vec::IntoIter<Bytes>,
+    texts: std::vec::IntoIter<Text>,
     /// Whether the next text is the first one.
     first: bool,
     ended: bool,
@@ -30,9 +32,9 @@ const AFTER: &[u8] = b"]}";
 
 impl Joined {
     /// The texts as elements of an array that `before` opens, in an object that ends with it.
-    pub(super) fn new(before: Vec<u8>, texts: Vec<Bytes>) -> Self {
+    pub(super) fn new(before: Vec<u8>, texts: Vec<Text>) -> Self {
         let between = texts.len().saturating_sub(1);
-        let elements: usize = texts.iter().map(Bytes::len).sum();
+        let elements: usize = texts.iter().map(Text::len).sum();
         let length = before.len() + elements + between + AFTER.len();
         Self {
             before,
@@ -58,7 +60,7 @@ impl Joined {
             if !std::mem::take(&mut self.first) {
                 piece.push(BETWEEN);
             }
-            piece.extend_from_slice(&text);
+            text.append_to(&mut piece);
         }
         self.left -= piece.len() as u64;
         Some(piece.into())
@@ -118,8 +120,9 @@ mod tests {
     #[tokio::test]
     async fn a_joined_text_has_the_length_it_announced() {
         for count in [0, 1, 2, 200] {
-            let texts = vec![Bytes::from("x".repeat(2_000)); count];
+            let texts = vec![vec![b'x'; 2_000]; count];
             let plain = texts.join(&BETWEEN);
+            let texts = texts.into_iter().map(Text::Made).collect();
             let joined = Joined::new(b"{\"items\":[".to_vec(), texts);
             let announced = joined.size_hint().exact().unwrap();
             let body = joined.collect().await.unwrap().to_bytes();
@@ -134,8 +137,8 @@ mod tests {
         let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(b'a'..=b'z'))
             .take(1_000_000)
             .collect();
-        let texts = noise.chunks(5_000).map(Bytes::copy_from_slice).collect();
-        let packed = gzipped(Body::new(Joined::new(Vec::new(), texts)));
+        let texts = noise.chunks(5_000).map(|text| Text::Made(text.to_vec()));
+        let packed = gzipped(Body::new(Joined::new(Vec::new(), texts.collect())));
         let packed = packed.collect().await.unwrap().to_bytes();
         let mut text = Vec::new();
         flate2::read::GzDecoder::new(packed.as_ref())

@@ -38,7 +38,7 @@ pub(crate) fn create(call: &Call) -> Outcome<Response<Body>> {
     };
     let own = Reference {
         name: call.name().to_owned(),
-        uid: account.uid.to_string(),
+        uid: account.head.uid.to_string(),
     };
     let (token, end) = service_account::issue(
         &call.instance,
@@ -124,7 +124,7 @@ fn bound(call: &Call, namespace: &str, reference: &Value) -> Outcome<Bound> {
     let name = field("name");
     let record = find(call, plural, namespace, name)?;
     let uid = field("uid");
-    if !uid.is_empty() && *record.uid != *uid {
+    if !uid.is_empty() && *record.head.uid != *uid {
         let message = format!(
             "Operation cannot be fulfilled on {kind} {name:?}: the UID in the bound object \
              reference ({uid}) does not match the UID in record. The object might have been \
@@ -134,7 +134,7 @@ fn bound(call: &Call, namespace: &str, reference: &Value) -> Outcome<Bound> {
     }
     let own = Some(Reference {
         name: name.to_owned(),
-        uid: record.uid.to_string(),
+        uid: record.head.uid.to_string(),
     });
     Ok(match kind {
         "Pod" => Bound {
@@ -168,7 +168,7 @@ fn pod(call: &Call, name: &str, pod: &Value) -> Outcome<Option<Reference>> {
     let found = call.instance.get(&key("nodes", "", node));
     Ok(found.map(|record| Reference {
         name: node.to_owned(),
-        uid: record.uid.to_string(),
+        uid: record.head.uid.to_string(),
     }))
 }
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::answer;
 use super::call::Call;
 use super::list::{Filter, check_watch, unreadable};
-use crate::conversion;
+use crate::conversion::{self, Text};
 use crate::request::accept::{Form, Wish};
 use crate::status_error::{Failure, Outcome};
 use crate::store::{Change, Cursor, Event, Record};
@@ -315,14 +315,14 @@ impl Encoder {
         }
     }
 
-    fn event(&mut self, kind: &str, record: &Record) -> Bytes {
+    fn event(&mut self, kind: &str, record: &Arc<Record>) -> Bytes {
         if self.wish.form == Form::Object {
-            let object = conversion::text(record, &self.served);
+            let object = Text::of(record, &self.served);
             let mut text = Vec::with_capacity(object.len() + 32);
             text.extend_from_slice(b"{\"type\":\"");
             text.extend_from_slice(kind.as_bytes());
             text.extend_from_slice(b"\",\"object\":");
-            text.extend_from_slice(&object);
+            object.append_to(&mut text);
             text.extend_from_slice(b"}\n");
             return text.into();
         }

@@ -114,7 +114,7 @@ pub(super) async fn fill(instance: &Instance, namespace: &str, name: &str) {
     };
     let found = instance.get(&key(ACCOUNTS, namespace, account));
     let annotated = text(&secret, &["metadata", "annotations", ACCOUNT_UID]);
-    let found = found.filter(|found| annotated.is_empty() || *found.uid == *annotated);
+    let found = found.filter(|found| annotated.is_empty() || *found.head.uid == *annotated);
     let Some(found) = found else {
         return remove(instance, &place).await;
     };
@@ -129,7 +129,7 @@ pub(super) async fn fill(instance: &Instance, namespace: &str, name: &str) {
     }
     let account = Reference {
         name: account.to_owned(),
-        uid: found.uid.to_string(),
+        uid: found.head.uid.to_string(),
     };
     let token = match issue_for_secret(instance, namespace, &account, name) {
         Ok(token) => token,

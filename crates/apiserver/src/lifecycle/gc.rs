@@ -27,7 +27,7 @@ pub(super) struct Collector {
 impl Collector {
     /// Takes an object into the graph.
     pub(super) fn learn(&mut self, shelf: &str, place: &(String, String), record: &Record) {
-        let uid = record.uid.to_string();
+        let uid = record.head.uid.to_string();
         let (namespace, name) = place.clone();
         self.keys.insert(
             uid.clone(),
@@ -37,7 +37,7 @@ impl Collector {
                 name,
             },
         );
-        self.own(&uid, record.owners.to_vec());
+        self.own(&uid, record.head.owners.to_vec());
     }
 
     fn own(&mut self, uid: &str, owners: Vec<Owner>) {
@@ -83,14 +83,14 @@ impl Collector {
 
     /// Takes a change into the graph.
     pub(super) fn note(&mut self, shelf: &str, event: &Event) {
-        let uid = event.record.uid.to_string();
+        let uid = event.record.head.uid.to_string();
         if event.change == Change::Deleted {
             self.forget(&uid);
             return;
         }
         let record = &event.record;
         let had = self.owners.get(&uid).map(Vec::as_slice).unwrap_or_default();
-        let same_owners = *record.owners == *had;
+        let same_owners = *record.head.owners == *had;
         if !same_owners || !self.keys.contains_key(&uid) {
             let place = (event.namespace.to_string(), event.name.to_string());
             self.learn(shelf, &place, record);
@@ -98,7 +98,7 @@ impl Collector {
         if (record.deleting && record.held) || !same_owners {
             self.due.insert(uid);
         } else if record.deleting {
-            let owners = record.owners.iter().map(|owner| owner.uid.clone());
+            let owners = record.head.owners.iter().map(|owner| owner.uid.clone());
             self.due.extend(owners);
         }
     }
@@ -127,11 +127,14 @@ impl Collector {
         let Some(key) = self.keys.get(uid) else {
             return Ok(());
         };
-        let Some(record) = instance.latest(key).filter(|record| *record.uid == *uid) else {
+        let Some(record) = instance
+            .latest(key)
+            .filter(|record| *record.head.uid == *uid)
+        else {
             return Ok(());
         };
         // Most objects own nothing and are owned by nobody: no need to read them.
-        if record.owners.is_empty() && !record.deleting {
+        if record.head.owners.is_empty() && !record.deleting {
             return Ok(());
         }
         if record.deleting {
@@ -155,7 +158,7 @@ impl Collector {
         key: &Key,
         record: &Record,
     ) -> Result<(), Failure> {
-        let owners = record.owners.iter();
+        let owners = record.head.owners.iter();
         let (alive, gone): (Vec<&Owner>, Vec<&Owner>) =
             owners.partition(|owner| self.is_there(instance, key, owner));
         let waiting = |owner: &&Owner| self.waits_for_dependents(instance, owner);
@@ -185,7 +188,7 @@ impl Collector {
         };
         let order = Order {
             preconditions: Preconditions {
-                uid: Some(record.uid.to_string()),
+                uid: Some(record.head.uid.to_string()),
                 resource_version: None,
             },
             ..Order::own(policy)
@@ -204,7 +207,7 @@ impl Collector {
         reachable
             && instance
                 .latest(key)
-                .is_some_and(|record| *record.uid == *owner.uid)
+                .is_some_and(|record| *record.head.uid == *owner.uid)
     }
 
     fn is_stored(instance: &Instance, dependent: &Key, owner: &Owner) -> bool {
@@ -219,7 +222,7 @@ impl Collector {
         let key = Instance::key(&served.kind, namespace, &owner.name);
         instance
             .latest(&key)
-            .is_some_and(|record| *record.uid == *owner.uid)
+            .is_some_and(|record| *record.head.uid == *owner.uid)
     }
 
     fn waits_for_dependents(&self, instance: &Instance, owner: &Owner) -> bool {
@@ -262,7 +265,7 @@ impl Collector {
                 continue;
             };
             let blocks = |owner: &Owner| owner.uid == uid && owner.block;
-            blocked |= record.owners.iter().any(blocks);
+            blocked |= record.head.owners.iter().any(blocks);
             self.check_owners(instance, key, &record).await?;
             if instance.latest(key).is_none() {
                 blocked = blocked && self.still_blocked(instance, uid);
@@ -277,7 +280,7 @@ impl Collector {
     fn still_blocked(&self, instance: &Instance, uid: &str) -> bool {
         self.dependents_of(uid).into_iter().any(|key| {
             instance.latest(key).is_some_and(|record| {
-                let mut owners = record.owners.iter();
+                let mut owners = record.head.owners.iter();
                 owners.any(|owner| owner.uid == uid && owner.block)
             })
         })

@@ -124,8 +124,7 @@ impl Iterator for Backup {
                 break;
             };
             let place = layout::format_key(&space, &key);
-            self.codec
-                .encode(&key.shelf, &place, &record.json, &mut row);
+            record.read(|json| self.codec.encode(&key.shelf, &place, json, &mut row));
             for part in [place.as_bytes(), &row] {
                 let length = u32::try_from(part.len()).expect("an object is far below 4 GiB");
                 chunk.extend_from_slice(&length.to_le_bytes());

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use redb::Database;
 
 use super::file::{self, FACTS, Facts, OBJECTS, Rows, builder, new_file, opening};
@@ -17,6 +16,7 @@ use super::folder::{self, Lock};
 use super::hold::{self, Hold};
 use super::layout::{self, Codec, FORMAT};
 use super::mark::{self, Mark};
+use super::packed::Packers;
 use super::seal::{KeyId, KeyRing};
 use super::{Key, Record, StoreError};
 
@@ -58,6 +58,8 @@ pub(crate) type Stored = (String, Key, Record);
 pub(crate) struct Loaded {
     pub(crate) revision: u64,
     pub(crate) records: Vec<Stored>,
+    /// What packed them.
+    pub(crate) packers: Packers,
 }
 
 /// One change of one object.
@@ -65,8 +67,8 @@ pub(crate) struct Row<'a> {
     pub(crate) space: &'a str,
     pub(crate) key: &'a Key,
     pub(crate) revision: u64,
-    /// The new text; `None` removes the object.
-    pub(crate) json: Option<&'a Bytes>,
+    /// The new state; `None` removes the object.
+    pub(crate) record: Option<&'a Record>,
 }
 
 /// The open file.
@@ -162,10 +164,10 @@ impl Disk {
             for row in rows {
                 revision = row.revision;
                 let place = layout::format_key(row.space, row.key);
-                match row.json {
-                    Some(json) => {
-                        self.codec
-                            .encode(&row.key.shelf, &place, json, &mut self.scratch);
+                match row.record {
+                    Some(record) => {
+                        let (codec, out) = (&self.codec, &mut self.scratch);
+                        record.read(|json| codec.encode(&row.key.shelf, &place, json, out));
                         objects.insert(place.as_str(), self.scratch.as_slice())?
                     }
                     None => objects.remove(place.as_str())?,
@@ -203,6 +205,7 @@ fn create(settings: &Settings) -> Result<(Database, Codec, Loaded), StoreError> 
     let loaded = Loaded {
         revision: 0,
         records: Vec::new(),
+        packers: Packers::default(),
     };
     Ok((database, codec, loaded))
 }
@@ -233,8 +236,10 @@ fn existing(settings: &Settings) -> Result<Option<Found>, StoreError> {
         keys: keys(settings, &rows.keys(&path)?)?,
         sealed: settings.sealed.clone(),
     };
-    let (records, stale) = rows.load(&path, &codec, facts.revision)?;
-    let live: u64 = records.iter().map(|(_, _, r)| r.json.len() as u64).sum();
+    let mut packers = Packers::default();
+    let (records, stale) = rows.load(&path, &codec, facts.revision, &mut packers)?;
+    let lengths = records.iter().map(|(_, _, r)| r.text_length() as u64);
+    let live: u64 = lengths.sum();
     let wasteful = length.len() > 4 * live + WASTE_BYTES;
     Ok(Some(Found {
         stale: stale || wasteful || facts.format < FORMAT,
@@ -242,6 +247,7 @@ fn existing(settings: &Settings) -> Result<Option<Found>, StoreError> {
         loaded: Loaded {
             revision: facts.revision,
             records,
+            packers,
         },
         database,
         hold,

@@ -10,6 +10,7 @@ use redb::{
 use super::folder;
 use super::hold;
 use super::layout::{self, Codec, FORMAT, Sealing};
+use super::packed::Packers;
 use super::seal::{KeyId, KeyRing, Unsealing};
 use super::{Record, StoreError, Stored};
 
@@ -113,6 +114,7 @@ impl Rows<'_> {
         path: &Path,
         codec: &Codec,
         revision: u64,
+        packers: &mut Packers,
     ) -> Result<(Vec<Stored>, bool), StoreError> {
         let mut records = Vec::new();
         let mut stale = false;
@@ -120,7 +122,8 @@ impl Rows<'_> {
             let bad = || StoreError::corrupt(path, format!("the object {place:?} cannot be read"));
             let (space, key) = layout::parse_key(place).ok_or_else(bad)?;
             let json = self.json(&codec.keys, place, row).map_err(|_| bad())?;
-            let record = Record::parse(json.into()).ok_or_else(bad)?;
+            let packer = packers.of(&key.shelf);
+            let record = Record::parse(&json, packer).ok_or_else(bad)?;
             if record.revision > revision {
                 return Err(bad());
             }

@@ -15,8 +15,10 @@ mod error;
 mod file;
 mod folder;
 mod hold;
+mod labels;
 mod layout;
 mod mark;
+mod packed;
 mod record;
 mod restore;
 mod seal;
@@ -71,7 +73,7 @@ impl Store {
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         let (disk, loaded) = disk::Disk::open(settings)?;
         let codec = disk.codec();
-        let writer = Writer::on_disk(disk, loaded.revision);
+        let writer = Writer::on_disk(disk, loaded.revision, loaded.packers);
         let mut spaces: HashMap<String, Arc<Space>> = HashMap::new();
         for (space, key, record) in loaded.records {
             let space = spaces

@@ -1,13 +1,14 @@
 //! One stored object: its JSON text, and the few facts that are asked of it without parsing.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::labels::Labels;
+use super::packed::{Packed, Packer, with_scratch};
 use crate::object::{self, Owner};
 
 /// An object as stored. The text is the storage version, `metadata.resourceVersion` included, so
@@ -17,43 +18,61 @@ pub(crate) struct Record {
     /// The revision of the commit that wrote it.
     pub(crate) revision: u64,
     /// The object as JSON.
-    pub(crate) json: Bytes,
-    /// Labels, sorted by key.
-    pub(crate) labels: Box<[(Box<str>, Box<str>)]>,
-    /// `metadata.uid`.
-    pub(crate) uid: Box<str>,
-    /// The objects that own it.
-    pub(crate) owners: Box<[Owner]>,
+    text: Packed,
+    /// What most writes leave as it is.
+    pub(crate) head: Arc<Head>,
     /// Whether its deletion has begun.
     pub(crate) deleting: bool,
     /// Whether finalizers hold it.
     pub(crate) held: bool,
-    /// `apiVersion` of the text.
-    pub(crate) api_version: Box<str>,
     /// Whether this is what a reader gets, rather than what is stored.
     pub(crate) shown: bool,
 }
 
+/// Who an object is and whom it belongs to; its states share one where they can.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// `apiVersion` of the text.
+    pub(crate) api_version: Box<str>,
+    /// `metadata.uid`.
+    pub(crate) uid: Box<str>,
+    pub(crate) labels: Labels,
+    /// The objects that own it.
+    pub(crate) owners: Box<[Owner]>,
+}
+
 impl Record {
-    /// Stamps `object` with `revision` and stores its text.
+    /// Stamps `object` with `revision`, for a reader: the text stays plain.
     pub(crate) fn new(mut object: Value, revision: u64) -> Self {
-        object::meta_mut(&mut object).insert(
-            "resourceVersion".into(),
-            Value::String(revision.to_string()),
-        );
-        Self::from_parts(&object, text(&object), revision)
+        stamp(&mut object, revision);
+        Self::from_parts(&object, revision, Packed::plain)
+    }
+
+    /// Stamps `object` with `revision`, to be kept. `before` is an earlier state of it.
+    pub(super) fn kept(
+        mut object: Value,
+        revision: u64,
+        packer: &mut Packer,
+        before: Option<&Self>,
+    ) -> Self {
+        stamp(&mut object, revision);
+        let mut record = Self::from_parts(&object, revision, |text| packer.pack(text));
+        if let Some(before) = before.filter(|before| before.head == record.head) {
+            record.head = before.head.clone();
+        }
+        record
     }
 
     /// An object that is shown but not stored.
     pub(crate) fn unstored(object: &Value) -> Self {
-        Self::from_parts(object, text(object), 0)
+        Self::from_parts(object, 0, Packed::plain)
     }
 
     /// What the readers at another version get of a record of this revision.
     pub(crate) fn shown(object: &Value, revision: u64) -> Self {
         Self {
             shown: true,
-            ..Self::from_parts(object, text(object), revision)
+            ..Self::from_parts(object, revision, Packed::plain)
         }
     }
 
@@ -66,9 +85,9 @@ impl Record {
     }
 
     /// Reads a stored text back; `None` when it is not an object with a revision.
-    pub(crate) fn parse(json: Bytes) -> Option<Self> {
-        let head: Head = serde_json::from_slice(&json).ok()?;
-        let meta = head.metadata;
+    pub(super) fn parse(json: &[u8], packer: &mut Packer) -> Option<Self> {
+        let stored: Stored = serde_json::from_slice(json).ok()?;
+        let meta = stored.metadata;
         let owners = meta.owner_references.into_iter().map(|owner| Owner {
             api_version: owner.api_version,
             kind: owner.kind,
@@ -76,66 +95,100 @@ impl Record {
             uid: owner.uid,
             block: owner.block_owner_deletion.unwrap_or(false),
         });
+        let labels = meta.labels.iter().map(|(k, v)| (k.as_ref(), v.as_ref()));
+        let head = Head {
+            api_version: stored.api_version,
+            uid: meta.uid,
+            labels: labels.collect(),
+            owners: owners.collect(),
+        };
         Some(Self {
             revision: meta.resource_version.parse().ok()?,
-            labels: meta.labels.into_iter().collect(),
-            uid: meta.uid,
-            owners: owners.collect(),
+            text: packer.pack(json),
+            head: Arc::new(head),
             deleting: meta.deletion_timestamp.is_some(),
             held: !meta.finalizers.is_empty(),
-            api_version: head.api_version,
             shown: false,
-            json,
         })
     }
 
-    fn from_parts(object: &Value, json: Bytes, revision: u64) -> Self {
+    fn from_parts(object: &Value, revision: u64, keep: impl FnOnce(&[u8]) -> Packed) -> Self {
         let labels = object::meta(object)
             .and_then(|m| m.get("labels"))
             .and_then(Value::as_object);
-        let labels = labels
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| {
-                (
-                    key.as_str().into(),
-                    value.as_str().unwrap_or_default().into(),
-                )
-            })
-            .collect();
-        let api_version = object::text(object, &["apiVersion"]).into();
+        let labels = labels.into_iter().flatten();
+        let head = Head {
+            api_version: object::text(object, &["apiVersion"]).into(),
+            uid: object::uid(object).into(),
+            labels: labels
+                .map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
+                .collect(),
+            owners: object::owners(object).into(),
+        };
+        let text = with_scratch(|scratch| {
+            serde_json::to_writer(&mut *scratch, object).expect("a JSON value always serialises");
+            keep(scratch)
+        });
         Self {
             revision,
-            json,
-            labels,
-            uid: object::uid(object).into(),
-            owners: object::owners(object).into(),
+            text,
+            head: Arc::new(head),
             deleting: object::is_deleting(object),
             held: !object::finalizers(object).is_empty(),
-            api_version,
             shown: false,
         }
     }
 
     /// The object as a value.
     pub(crate) fn value(&self) -> Value {
-        serde_json::from_slice(&self.json).expect("stored text was serialised from a value")
+        self.read(|text| serde_json::from_slice(text))
+            .expect("stored text was serialised from a value")
+    }
+
+    /// The object as JSON.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.text_length());
+        self.append_to(&mut text);
+        text
+    }
+
+    /// Appends the object as JSON.
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        self.text.append_to(out);
+    }
+
+    /// Calls `reader` with the object as JSON.
+    pub(crate) fn read<T>(&self, reader: impl FnOnce(&[u8]) -> T) -> T {
+        self.text.read(reader)
+    }
+
+    /// Bytes of the JSON.
+    pub(crate) fn text_length(&self) -> usize {
+        self.text.length()
+    }
+
+    /// Bytes that the JSON takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.text.weight()
     }
 
     /// The value of a label.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
-        let found = self
-            .labels
-            .binary_search_by(|(label, _)| label.as_ref().cmp(key))
-            .ok()?;
-        self.labels.get(found).map(|(_, value)| value.as_ref())
+        self.head.labels.get(key)
     }
+}
+
+fn stamp(object: &mut Value, revision: u64) {
+    object::meta_mut(object).insert(
+        "resourceVersion".into(),
+        Value::String(revision.to_string()),
+    );
 }
 
 /// What a record knows of its text, read without building the rest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Head {
+struct Stored {
     #[serde(default)]
     api_version: Box<str>,
     metadata: Meta,
@@ -162,28 +215,6 @@ struct Reference {
     block_owner_deletion: Option<bool>,
 }
 
-thread_local! {
-    /// Texts grow here and are copied out at their size: kept as they grow, each would hold up to
-    /// twice its bytes.
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A larger scratch than this is given back.
-const SCRATCH_BYTES: usize = 256 * 1024;
-
-/// The text of an object, in exactly its bytes.
-fn text(object: &Value) -> Bytes {
-    SCRATCH.with_borrow_mut(|scratch| {
-        scratch.clear();
-        serde_json::to_writer(&mut *scratch, object).expect("a JSON value always serialises");
-        let text = Bytes::copy_from_slice(scratch);
-        if scratch.capacity() > SCRATCH_BYTES {
-            *scratch = Vec::new();
-        }
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,10 +235,27 @@ mod tests {
         });
         for object in [full, json!({"metadata": {}}), json!({"kind": "Y"})] {
             let written = Record::new(object, 42);
-            let read = Record::parse(written.json.clone()).unwrap();
+            let read = Record::parse(&written.text(), &mut Packer::default()).unwrap();
             assert_eq!(format!("{read:?}"), format!("{written:?}"));
+            assert_eq!(read.value(), written.value());
         }
-        assert!(Record::parse(Bytes::from_static(b"{\"metadata\":{}}")).is_none());
-        assert!(Record::parse(Bytes::from_static(b"not json")).is_none());
+        for bad in [&b"{\"metadata\":{}}"[..], b"not json"] {
+            assert!(Record::parse(bad, &mut Packer::default()).is_none());
+        }
+    }
+
+    #[test]
+    fn states_of_an_object_share_what_did_not_change() {
+        let mut packer = Packer::default();
+        let mut object = json!({"metadata": {"uid": "u", "labels": {"a": "1"}}, "n": 1});
+        let first = Record::kept(object.clone(), 1, &mut packer, None);
+        object["n"] = 2.into();
+        let second = Record::kept(object.clone(), 2, &mut packer, Some(&first));
+        assert!(Arc::ptr_eq(&first.head, &second.head));
+        object["metadata"]["labels"]["a"] = "2".into();
+        let third = Record::kept(object, 3, &mut packer, Some(&second));
+        assert_eq!(third.label("a"), Some("2"));
+        assert_eq!(second.label("a"), Some("1"));
+        assert_eq!(second.value()["n"], 2);
     }
 }

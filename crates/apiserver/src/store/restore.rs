@@ -9,6 +9,7 @@ use super::file;
 use super::folder::{self, Lock};
 use super::layout::{self, Codec};
 use super::mark::Mark;
+use super::packed::Packer;
 use super::seal::{KeyRing, Unsealing};
 use super::{Record, StoreError};
 
@@ -103,7 +104,7 @@ fn opened(path: &Path, keys: &KeyRing, place: &str, stored: &[u8]) -> Result<Vec
     let json = json.map_err(|why| match why {
         Unsealing::Damaged | Unsealing::Unknown(_) => damaged(path, place),
     })?;
-    match Record::parse(json.clone().into()) {
+    match Record::parse(&json, &mut Packer::default()) {
         Some(_) => Ok(json),
         None => Err(damaged(path, place)),
     }

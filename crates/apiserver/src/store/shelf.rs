@@ -12,7 +12,7 @@ use super::by_label::ByLabel;
 /// The watch log of a shelf keeps at most this many changes; ours, because a client that lags
 /// further lists faster than it replays.
 const LOG_EVENTS: usize = 8_192;
-/// What an event takes beside the objects: its names, its places in the log and in maps.
+/// What an event takes beside the text of the object: its names, its places in the log and in maps.
 const EVENT_BYTES: usize = 256;
 
 /// What a commit did to an object.
@@ -40,10 +40,10 @@ impl Event {
     /// What the log alone keeps alive of it. Each state of an object counts once: with the event
     /// that replaces it.
     fn weight(&self) -> usize {
-        let before = self.before.as_ref().map_or(0, |record| record.json.len());
+        let before = self.before.as_ref().map_or(0, |record| record.weight());
         let last = match self.change {
             Change::Created | Change::Updated => 0,
-            Change::Deleted => self.record.json.len(),
+            Change::Deleted => self.record.weight(),
         };
         EVENT_BYTES + before + last
     }
@@ -63,7 +63,7 @@ pub(crate) type Place = (String, String);
 #[derive(Debug)]
 pub(crate) struct Shelf {
     objects: BTreeMap<Place, Arc<Record>>,
-    /// Bytes of the texts of all objects.
+    /// Bytes held for the texts of all objects.
     live_bytes: usize,
     by_label: ByLabel,
     log: VecDeque<Arc<Event>>,
@@ -92,7 +92,7 @@ impl Shelf {
     /// Puts an object that was read from disk; no event.
     pub(crate) fn load(&mut self, place: Place, record: Arc<Record>) {
         self.by_label.replace(&place, None, Some(&record));
-        self.live_bytes += record.json.len();
+        self.live_bytes += record.weight();
         self.objects.insert(place, record);
     }
 
@@ -115,8 +115,8 @@ impl Shelf {
             Some(record) => self.objects.insert(place, record.clone()),
             None => self.objects.remove(&place),
         };
-        self.live_bytes += after.map_or(0, |record| record.json.len());
-        self.live_bytes -= replaced.map_or(0, |record| record.json.len());
+        self.live_bytes += after.map_or(0, |record| record.weight());
+        self.live_bytes -= replaced.map_or(0, |record| record.weight());
         self.log_bytes += event.weight();
         self.log.push_back(event);
         if self.log.len() > LOG_EVENTS {

@@ -8,10 +8,11 @@ use tokio::sync::{mpsc, watch};
 use super::shelf::{Event, Expired, Place, Shelf};
 use super::{Key, Record};
 
-/// The watch logs of a space keep at most half as many bytes alive as its objects have, within these
-/// bounds; ours, because a watch that lags further lists faster than it replays.
-const LEAST_LOG_BYTES: usize = 1024 * 1024;
-const MOST_LOG_BYTES: usize = 16 * 1024 * 1024;
+/// The watch logs of a space keep at most as many bytes alive as its objects take, within these
+/// bounds; ours, because a watch that lags further lists faster than it replays. Texts are packed:
+/// the most is some thousands of changes.
+const LEAST_LOG_BYTES: usize = 512 * 1024;
+const MOST_LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// A committed change and the shelf it happened on.
 pub(crate) type Changed = (Arc<str>, Arc<Event>);
@@ -50,7 +51,7 @@ impl Contents {
         entry.apply(event);
         self.log_bytes = self.log_bytes + entry.log_bytes() - before;
         self.live_bytes = self.live_bytes + entry.live_bytes() - live_before;
-        let most = (self.live_bytes / 2).clamp(LEAST_LOG_BYTES, MOST_LOG_BYTES);
+        let most = self.live_bytes.clamp(LEAST_LOG_BYTES, MOST_LOG_BYTES);
         while self.log_bytes > most {
             let longest = shelves.values_mut().max_by_key(|shelf| shelf.log_bytes());
             let Some(longest) = longest else { break };
@@ -106,7 +107,7 @@ impl Space {
             .shelves
             .entry(key.shelf.clone())
             .or_insert_with(|| Shelf::new(floor));
-        let length = record.json.len();
+        let length = record.weight();
         shelf.load((key.namespace.clone(), key.name.clone()), Arc::new(record));
         inner.live_bytes += length;
     }
@@ -323,7 +324,7 @@ mod tests {
     /// Bytes of every state that is alive because of the logs, found by walking them.
     fn kept_alive(space: &Space) -> usize {
         let inner = space.read();
-        let replaced = |event: &Arc<Event>| event.before.as_ref().map_or(0, |r| r.json.len());
+        let replaced = |event: &Arc<Event>| event.before.as_ref().map_or(0, |r| r.weight());
         let of_shelf = |shelf: &Shelf| {
             let (events, _) = shelf.events_from(shelf.oldest()).expect("its own start");
             events.iter().map(replaced).sum::<usize>()
@@ -336,7 +337,7 @@ mod tests {
         // Objects of each of ten shelves, and the bound that follows from them.
         for (objects, most) in [
             (1_000, MOST_LOG_BYTES),
-            (100, 100 * 10 * 4096 / 2),
+            (100, 100 * 10 * 4096),
             (1, LEAST_LOG_BYTES),
         ] {
             let space = Space::new("", 0);
@@ -385,7 +386,7 @@ mod tests {
         space.apply(&shelf, Arc::new(event));
         let all = space.list(&shelf, None).records;
         assert_eq!(all.len(), 7);
-        let weight: usize = all.iter().map(|(_, record)| record.json.len()).sum();
+        let weight: usize = all.iter().map(|(_, record)| record.weight()).sum();
         assert_eq!(space.read().live_bytes, weight);
     }
 

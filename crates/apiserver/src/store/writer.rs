@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::disk::{Disk, Row};
+use super::packed::{Packer, Packers};
 use super::shelf::{Change, Event};
 use super::{Key, Record, Space};
 
@@ -88,6 +89,7 @@ struct State {
     /// Newest state of objects whose commit is not durable yet.
     pending: HashMap<Place, (u64, Option<Arc<Record>>)>,
     failed: Option<String>,
+    packers: Packers,
 }
 
 /// Called once the change is durable and visible, or will never be.
@@ -124,15 +126,15 @@ struct JobChange {
 impl Writer {
     pub(crate) fn in_memory() -> Self {
         Self {
-            shared: Arc::new(Shared::new(Road::Memory, 0)),
+            shared: Arc::new(Shared::new(Road::Memory, 0, Packers::default())),
             thread: Mutex::new(None),
         }
     }
 
     /// Starts the thread that owns the disk.
-    pub(crate) fn on_disk(disk: Disk, revision: u64) -> Self {
+    pub(crate) fn on_disk(disk: Disk, revision: u64, packers: Packers) -> Self {
         let (sender, receiver) = mpsc::channel();
-        let shared = Arc::new(Shared::new(Road::Disk(sender), revision));
+        let shared = Arc::new(Shared::new(Road::Disk(sender), revision, packers));
         let thread = {
             let shared = shared.clone();
             std::thread::Builder::new()
@@ -259,7 +261,8 @@ impl Writer {
             return Err(CommitError::Conflict);
         }
         let revision = state.revision + 1;
-        let Some(event) = event(key, revision, before, object) else {
+        let packer = state.packers.of(&key.shelf);
+        let Some(event) = event(key, revision, before, object, packer) else {
             return Err(CommitError::Conflict);
         };
         state.revision = revision;
@@ -296,9 +299,9 @@ impl Writer {
 }
 
 impl Shared {
-    fn new(road: Road, revision: u64) -> Self {
+    fn new(road: Road, revision: u64, packers: Packers) -> Self {
         Self {
-            state: Mutex::new(State::new(road, revision)),
+            state: Mutex::new(State::new(road, revision, packers)),
         }
     }
 
@@ -332,9 +335,10 @@ impl Shared {
 }
 
 impl State {
-    fn new(road: Road, revision: u64) -> Self {
+    fn new(road: Road, revision: u64, packers: Packers) -> Self {
         Self {
             road,
+            packers,
             revision,
             visible: revision,
             pending: HashMap::new(),
@@ -356,6 +360,7 @@ fn event(
     revision: u64,
     before: Option<Arc<Record>>,
     object: Option<Value>,
+    packer: &mut Packer,
 ) -> Option<Arc<Event>> {
     let change = match (&before, &object) {
         (None, Some(_)) => Change::Created,
@@ -367,12 +372,13 @@ fn event(
         Some(object) => object,
         None => before.as_ref()?.value(),
     };
+    let record = Record::kept(object, revision, packer, before.as_deref());
     Some(Arc::new(Event {
         revision,
         change,
         namespace: key.namespace.as_str().into(),
         name: key.name.as_str().into(),
-        record: Arc::new(Record::new(object, revision)),
+        record: Arc::new(record),
         before,
     }))
 }
@@ -422,6 +428,6 @@ fn row(change: &JobChange) -> Row<'_> {
         space: change.space.name(),
         key: &change.key,
         revision: change.event.revision,
-        json: kept.then_some(&change.event.record.json),
+        record: kept.then_some(&*change.event.record),
     }
 }

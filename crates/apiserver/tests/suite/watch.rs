@@ -213,9 +213,11 @@ async fn a_revision_before_the_log_is_gone() {
         .list(&ListParams::default().limit(1))
         .await
         .unwrap();
-    // The log is bounded in events and in bytes; bytes are quicker to fill.
-    for round in 0..40_usize {
-        let filler = round.to_string().repeat(300_000);
+    // The log is bounded in events and in bytes; bytes that cannot be packed are quicker to fill.
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..40 {
+        let letters = std::iter::repeat_with(|| random.alphanumeric());
+        let filler: String = letters.take(300_000).collect();
         let patch = Patch::Merge(json!({"data": {"filler": filler}}));
         maps(&client)
             .patch("a", &PatchParams::default(), &patch)

@@ -150,7 +150,7 @@ fn timely(instance: &Instance, claims: &Value) -> Option<Accepted> {
         let found = live(instance, shelf, namespace, &bound.name);
         // The node of a pod is told, not demanded.
         let told = field == "node" && reference(facts, "pod").is_some();
-        if !told && found.is_none_or(|record| *record.uid != *bound.uid) {
+        if !told && found.is_none_or(|record| *record.head.uid != *bound.uid) {
             return None;
         }
         match kind {
@@ -198,7 +198,7 @@ fn legacy(instance: &Instance, token: &str, claims: &Value) -> Option<Accepted> 
 /// The identity of a ServiceAccount that still exists.
 fn holder(instance: &Instance, namespace: &str, account: &Reference) -> Option<Caller> {
     let found = live(instance, SHELF, namespace, &account.name)?;
-    if *found.uid != *account.uid || account.uid.is_empty() || found.deleting {
+    if *found.head.uid != *account.uid || account.uid.is_empty() || found.deleting {
         return None;
     }
     Some(Caller {

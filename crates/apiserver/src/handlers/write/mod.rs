@@ -261,7 +261,8 @@ impl<'a> Writing<'a> {
     fn is_outdated(&self, live: &Record) -> bool {
         let kind = &self.served.kind;
         kind.is_custom()
-            && (*live.api_version != *kind.stored_as || conversion::reads_differently(live, kind))
+            && (*live.head.api_version != *kind.stored_as
+                || conversion::reads_differently(live, kind))
     }
 
     /// Stores an object, or its absence. The outer error is a refusal, the inner one a lost race
