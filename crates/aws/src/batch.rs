@@ -128,7 +128,7 @@ impl Sweep {
     /// Reads one group and its members now.
     async fn read_alone(&self, name: &str) -> Answer {
         let names = [name.to_owned()];
-        let mut answers = self.fetch(&names).await;
+        let mut answers = self.fetch(&names, &mut Reading::now()).await;
         let answer = answers
             .remove(name)
             .expect("fetch answers for every name it is given");
@@ -194,15 +194,27 @@ impl Sweep {
                 let Some(names) = sweep.take_batch() else {
                     continue;
                 };
-                let answers = sweep.fetch(&names).await;
-                let mut state = locked(&sweep.state);
-                for (name, answer) in answers {
-                    state.keep(&name, answer);
-                }
-                drop(state);
+                sweep.read_batch(&names).await;
                 sweep.finished.notify_waiters();
             }
         });
+    }
+
+    /// Reads a batch. What was read is kept part by part: a cycle of a thousand pools is not in
+    /// memory twice.
+    async fn read_batch(&self, names: &[String]) {
+        let mut reading = Reading::now();
+        for part in names.chunks(TAG_VALUES_PER_CALL) {
+            let answers = self.fetch(part, &mut reading).await;
+            let mut state = locked(&self.state);
+            for (name, answer) in answers {
+                // Whoever asked for it meanwhile is served, or asks again when the batch has ended:
+                // nobody else waits for a batch after this one.
+                state.aged.remove(&name);
+                state.missing.remove(&name);
+                state.keep(&name, answer);
+            }
+        }
     }
 
     /// When the next batch may start; `None` when nobody waits, and then the task has ended.
@@ -251,28 +263,27 @@ impl Sweep {
     }
 
     /// Reads groups and members of all names: one answer a name, whatever happens.
-    async fn fetch(&self, names: &[String]) -> BTreeMap<String, Answer> {
-        let asked_at = Instant::now();
+    async fn fetch(&self, names: &[String], reading: &mut Reading) -> BTreeMap<String, Answer> {
+        let Reading { asked_at, hopeless } = reading;
         let mut answers: BTreeMap<String, Answer> = names
             .iter()
             .map(|name| {
                 let answer = Answer {
                     group: Read::NotAsked,
                     instances: Read::NotAsked,
-                    asked_at,
+                    asked_at: *asked_at,
                 };
                 (name.clone(), answer)
             })
             .collect();
-        let mut hopeless = None;
         for chunk in names.chunks(GROUPS_PER_CALL) {
-            let read = attempt(&mut hopeless, self.groups(chunk)).await;
+            let read = attempt(hopeless, self.groups(chunk)).await;
             spread(&mut answers, chunk, read, |answer, read| {
                 answer.group = read;
             });
         }
         for chunk in names.chunks(TAG_VALUES_PER_CALL) {
-            let read = attempt(&mut hopeless, self.instances(chunk)).await;
+            let read = attempt(hopeless, self.instances(chunk)).await;
             spread(&mut answers, chunk, read, |answer, read| {
                 answer.instances = read;
             });
@@ -381,6 +392,23 @@ impl State {
         } = self;
         answers.retain(|name, _| interest.contains_key(name));
         written_at.retain(|name, _| interest.contains_key(name));
+    }
+}
+
+/// A batch that is being read.
+struct Reading {
+    /// When it began.
+    asked_at: Instant,
+    /// Why all further reads of it will fail.
+    hopeless: Option<CloudFailure>,
+}
+
+impl Reading {
+    fn now() -> Self {
+        Self {
+            asked_at: Instant::now(),
+            hopeless: None,
+        }
     }
 }
 

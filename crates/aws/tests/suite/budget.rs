@@ -137,6 +137,37 @@ async fn one_cycle_of_120_pools_is_two_group_calls_and_one_a_thousand_instances(
     assert_eq!(reads(&world), (2, 1));
 }
 
+/// Those who ask while a cycle is under way are served by it, and no other follows for them.
+#[tokio::test(start_paused = true)]
+async fn who_asks_during_a_cycle_starts_no_other() {
+    let world = World::simulated();
+    let handles = fleet(&world, 3, 1);
+    let session = world.session().await;
+    let read = |handle: &Handle| {
+        let (session, handle) = (Arc::clone(&session), handle.clone());
+        tokio::spawn(async move {
+            let observed = session.observe(&handle, Depth::Members, Freshness::Steady);
+            observed.await.unwrap();
+        })
+    };
+    for handle in &handles {
+        read(handle).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(31)).await;
+    let before = reads(&world);
+    let slow = Fault::new(Effect::Latency(Duration::from_secs(2)));
+    world.sim().faults().script(slow.service("ec2"));
+    let first = read(&handles[0]);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let others = [read(&handles[1]), read(&handles[2])];
+    first.await.unwrap();
+    for other in others {
+        other.await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    assert_eq!(reads(&world), (before.0 + 1, before.1 + 1));
+}
+
 on_both! {
     /// Proves: AWS-86.
     #[test]
