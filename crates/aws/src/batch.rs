@@ -341,7 +341,8 @@ impl Sweep {
                 .clients
                 .ec2(&calls::DESCRIBE_INSTANCES, "", parameters)
                 .await?;
-            for (group, read) in instance::instances(&page) {
+            let page = page.root();
+            for (group, read) in instance::instances(page) {
                 if let Some(instances) = found.get_mut(&group) {
                     instances.push(read);
                 }

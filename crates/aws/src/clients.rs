@@ -36,7 +36,7 @@ use crate::{
     credentials::{CredentialCache, Provider},
     ec2::{Ec2, Ec2Config, Ec2Error, Parameters},
     errors,
-    xml::Node,
+    xml::Document,
 };
 
 /// Tries of one call within a pass. Ours.
@@ -158,7 +158,7 @@ impl Clients {
         call: &'static Call,
         subject: &str,
         parameters: Parameters,
-    ) -> Result<Node, CloudError> {
+    ) -> Result<Document, CloudError> {
         self.call(call, subject, || {
             let send = self.ec2.send(calls::action(call), parameters.clone());
             async move { send.await.map_err(|error: SdkError<Ec2Error, _>| error) }

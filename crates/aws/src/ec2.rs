@@ -38,7 +38,7 @@ use aws_types::{
 };
 use form_urlencoded::Serializer;
 
-use crate::xml::Node;
+use crate::xml::Document;
 
 /// The API version that all parameters follow.
 const API_VERSION: &str = "2016-11-15";
@@ -49,7 +49,7 @@ pub(crate) type Parameters = Vec<(String, String)>;
 /// A client for one region.
 #[derive(Debug, Clone)]
 pub(crate) struct Ec2 {
-    operation: Operation<Query, Node, Ec2Error>,
+    operation: Operation<Query, Document, Ec2Error>,
 }
 
 /// What a client is made of.
@@ -129,12 +129,12 @@ impl Ec2 {
         Self { operation }
     }
 
-    /// Sends one call; the answer is its root element.
+    /// Sends one call; the answer is a document.
     pub(crate) async fn send(
         &self,
         action: &'static str,
         parameters: Parameters,
-    ) -> Result<Node, SdkError<Ec2Error, HttpResponse>> {
+    ) -> Result<Document, SdkError<Ec2Error, HttpResponse>> {
         self.operation.invoke(Query { action, parameters }).await
     }
 }
@@ -170,16 +170,17 @@ fn serialize(query: Query) -> Result<HttpRequest, BoxError> {
     Ok(HttpRequest::try_from(request)?)
 }
 
-fn deserialize(response: &HttpResponse) -> Result<Node, OrchestratorError<Ec2Error>> {
+fn deserialize(response: &HttpResponse) -> Result<Document, OrchestratorError<Ec2Error>> {
     let body = response.body().bytes().unwrap_or_default();
-    let parsed = Node::parse(body);
+    let parsed = Document::parse(body);
     if response.status().is_success() {
         return parsed.map_err(OrchestratorError::other);
     }
     // <Response><Errors><Error><Code/><Message/></Error></Errors></Response>
-    let error = parsed
-        .ok()
-        .and_then(|root| root.items("Errors").first().cloned());
+    let answer = parsed.ok();
+    let error = answer
+        .as_ref()
+        .and_then(|it| it.root().items("Errors").next());
     let mut meta = ErrorMetadata::builder();
     if let Some(error) = error {
         if let Some(code) = error.text_at(&["Code"]) {

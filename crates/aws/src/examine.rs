@@ -88,7 +88,7 @@ impl Region {
             }
         };
         let of = |subnet: &String| {
-            let mut items = found.items("subnetSet").iter();
+            let mut items = found.root().items("subnetSet");
             let item = items.find(|item| item.text_at(&["subnetId"]) == Some(subnet));
             let free = item.and_then(|item| item.text_at(&["availableIpAddressCount"]));
             let answer = match free.and_then(|free| free.parse().ok()) {

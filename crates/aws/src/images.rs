@@ -39,7 +39,8 @@ impl Images {
                     image::describe(query, next_token.as_deref()),
                 )
                 .await?;
-            newest = image::candidates(&page).into_iter().chain(newest).max();
+            let page = page.root();
+            newest = image::candidates(page).into_iter().chain(newest).max();
             next_token = page.text_at(&["nextToken"]).map(ToOwned::to_owned);
             if next_token.is_none() {
                 return Ok(newest.map(|(_, id)| id));

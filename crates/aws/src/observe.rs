@@ -307,8 +307,9 @@ impl Region {
                     template::describe_by_prefix(prefix, next_token.as_deref()),
                 )
                 .await?;
+            let page = page.root();
             found.extend(
-                template::templates(&page)
+                template::templates(page)
                     .into_iter()
                     .filter(|template| template.name.starts_with(prefix))
                     .map(|template| (template.name.clone(), template)),
@@ -329,7 +330,7 @@ impl Region {
                 )
                 .await;
             match answer {
-                Ok(answer) => template::complete(template, &answer),
+                Ok(answer) => template::complete(template, answer.root()),
                 // Deleted between the two reads.
                 Err(error) if error.class() == FailureClass::NotFound => {
                     gone.push(template.name.clone());

@@ -63,14 +63,12 @@ impl Foreign {
     /// Values that are the same in every template of ours and have no place in `TemplateData`.
     pub(super) fn check_fixed(
         &mut self,
-        data: &Node,
-        device: Option<&Node>,
-        interface: Option<&Node>,
+        data: Node<'_>,
+        device: Option<Node<'_>>,
+        interface: Option<Node<'_>>,
     ) {
-        let nothing = Node::default();
-        let device = device.unwrap_or(&nothing);
-        let interface = interface.unwrap_or(&nothing);
-        let rows: [(&Node, &[&str], &str, &str); 8] = [
+        let data = Some(data);
+        let rows: [(Option<Node<'_>>, &[&str], &str, &str); 8] = [
             (
                 device,
                 &["ebs", "encrypted"],
@@ -121,7 +119,7 @@ impl Foreign {
             ),
         ];
         for (node, path, expected, name) in rows {
-            let fits = match node.text_at(path) {
+            let fits = match node.and_then(|node| node.text_at(path)) {
                 // An empty expectation: it must be there, whatever it says.
                 Some(value) => expected.is_empty() || value == expected,
                 None => false,
@@ -135,9 +133,9 @@ impl Foreign {
     /// Fields we never set.
     pub(super) fn check_unknown(
         &mut self,
-        data: &Node,
-        device: Option<&Node>,
-        interface: Option<&Node>,
+        data: Node<'_>,
+        device: Option<Node<'_>>,
+        interface: Option<Node<'_>>,
     ) {
         self.unknown_children("", data, KNOWN_DATA);
         if let Some(ebs) = device.and_then(|device| device.child("ebs")) {
@@ -155,18 +153,18 @@ impl Foreign {
         if data.text_at(&["iamInstanceProfile", "arn"]).is_some() {
             self.add("IamInstanceProfile.Arn");
         }
-        if data.items("blockDeviceMappingSet").len() > 1 {
+        if data.items("blockDeviceMappingSet").count() > 1 {
             self.add("BlockDeviceMappings");
         }
-        if data.items("networkInterfaceSet").len() > 1 {
+        if data.items("networkInterfaceSet").count() > 1 {
             self.add("NetworkInterfaces");
         }
     }
 
-    fn unknown_children(&mut self, prefix: &str, node: &Node, known: &[&str]) {
-        for child in &node.children {
-            if !known.contains(&child.name.as_str()) && !child.is_blank() {
-                self.add(&format!("{prefix}{}", pascal_case(&child.name)));
+    fn unknown_children(&mut self, prefix: &str, node: Node<'_>, known: &[&str]) {
+        for child in node.children() {
+            if !known.contains(&child.name()) && !child.is_blank() {
+                self.add(&format!("{prefix}{}", pascal_case(child.name())));
             }
         }
     }

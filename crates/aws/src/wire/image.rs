@@ -30,9 +30,8 @@ pub(crate) type Candidate = (String, String);
 
 /// Images of one page. AWS writes creation dates as ISO 8601 in UTC with a fixed width, so their
 /// order as text is their order in time.
-pub(crate) fn candidates(page: &Node) -> Vec<Candidate> {
+pub(crate) fn candidates(page: Node<'_>) -> Vec<Candidate> {
     page.items("imagesSet")
-        .iter()
         .filter_map(|image| {
             Some((
                 image
@@ -48,10 +47,11 @@ pub(crate) fn candidates(page: &Node) -> Vec<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xml::Document;
 
     #[test]
     fn the_newest_image_wins_and_a_tie_goes_to_the_highest_id() {
-        let page = Node::parse(
+        let page = Document::parse(
             b"<R><imagesSet>\
               <item><imageId>ami-2</imageId><creationDate>2025-06-15T00:00:00.000Z</creationDate></item>\
               <item><imageId>ami-1</imageId><creationDate>2025-10-09T00:00:00.000Z</creationDate></item>\
@@ -59,7 +59,7 @@ mod tests {
               </imagesSet></R>",
         )
         .expect("a page");
-        let newest = candidates(&page).into_iter().max().map(|(_, id)| id);
+        let newest = candidates(page.root()).into_iter().max().map(|(_, id)| id);
         assert_eq!(newest.as_deref(), Some("ami-3"));
     }
 

@@ -35,9 +35,8 @@ pub(crate) fn describe(groups: &[&str], next_token: Option<&str>) -> Parameters 
 }
 
 /// Instances of one page by group name. One without a zone or a group is none of ours.
-pub(crate) fn instances(page: &Node) -> Vec<(String, Instance)> {
+pub(crate) fn instances(page: Node<'_>) -> Vec<(String, Instance)> {
     page.items("reservationSet")
-        .iter()
         .flat_map(|reservation| reservation.items("instancesSet"))
         .filter_map(|instance| {
             let mut tags: BTreeMap<String, String> = read_tags(instance);
@@ -46,7 +45,7 @@ pub(crate) fn instances(page: &Node) -> Vec<(String, Instance)> {
         .collect()
 }
 
-fn read(instance: &Node) -> Option<Instance> {
+fn read(instance: Node<'_>) -> Option<Instance> {
     let instance_id = instance.text_at(&["instanceId"])?.to_owned();
     let zone = instance
         .text_at(&["placement", "availabilityZone"])?
@@ -86,9 +85,10 @@ fn read(instance: &Node) -> Option<Instance> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xml::Document;
 
-    fn page(instances: &str) -> Node {
-        Node::parse(
+    fn page(instances: &str) -> Document {
+        Document::parse(
             format!(
                 "<R><reservationSet><item><instancesSet>{instances}</instancesSet></item>\
                  </reservationSet></R>"
@@ -108,19 +108,22 @@ mod tests {
 
     #[test]
     fn states_map_to_the_contracts_words() {
-        let states: Vec<(MemberState, Option<String>)> = instances(&page(
-            &[
-                "pending",
-                "running",
-                "stopping",
-                "stopped",
-                "shutting-down",
-                "terminated",
-                "odd",
-            ]
-            .map(|state| instance("i-1", state, ""))
-            .concat(),
-        ))
+        let states: Vec<(MemberState, Option<String>)> = instances(
+            page(
+                &[
+                    "pending",
+                    "running",
+                    "stopping",
+                    "stopped",
+                    "shutting-down",
+                    "terminated",
+                    "odd",
+                ]
+                .map(|state| instance("i-1", state, ""))
+                .concat(),
+            )
+            .root(),
+        )
         .into_iter()
         .map(|(_, found)| (found.member.state, found.member.reason))
         .collect();
@@ -146,7 +149,7 @@ mod tests {
                 "running",
                 "<privateIpAddress>10.0.1.12</privateIpAddress>",
             );
-        let found = instances(&page(&text));
+        let found = instances(page(&text).root());
         assert_eq!(found[0].0, "g");
         assert_eq!(found[0].1.member.provider_id, "aws:///us-east-1a/i-1");
         assert!(found[0].1.member.addresses.is_empty());
@@ -158,7 +161,7 @@ mod tests {
         let extra = "<instanceLifecycle>spot</instanceLifecycle>\
                      <launchTime>2026-11-30T10:00:00.000Z</launchTime>";
         let text = instance("i-1", "shutting-down", extra) + &instance("i-2", "running", "");
-        let found = instances(&page(&text));
+        let found = instances(page(&text).root());
         let (first, second) = (&found[0].1, &found[1].1);
         assert!(first.ending && first.interruptible);
         assert_eq!(first.launched_at, observed::time("2026-11-30T10:00:00Z"));

@@ -63,9 +63,8 @@ pub(crate) fn tags(parameters: &mut Parameters, prefix: &str, tags: &BTreeMap<St
 }
 
 /// Reads a `tagSet`.
-pub(crate) fn read_tags(node: &Node) -> BTreeMap<String, String> {
+pub(crate) fn read_tags(node: Node<'_>) -> BTreeMap<String, String> {
     node.items("tagSet")
-        .iter()
         .filter_map(|tag| {
             let key = tag.text_at(&["key"])?;
             Some((

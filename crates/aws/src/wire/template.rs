@@ -148,9 +148,8 @@ pub(crate) fn describe_latest(id: &str) -> Parameters {
 }
 
 /// Templates of one page; their data is not part of it.
-pub(crate) fn templates(page: &Node) -> Vec<Template> {
+pub(crate) fn templates(page: Node<'_>) -> Vec<Template> {
     page.items("launchTemplates")
-        .iter()
         .filter_map(|template| {
             Some(Template {
                 id: template.text_at(&["launchTemplateId"])?.to_owned(),
@@ -166,11 +165,10 @@ pub(crate) fn templates(page: &Node) -> Vec<Template> {
 }
 
 /// Puts the newest version into its template.
-pub(crate) fn complete(template: &mut Template, answer: &Node) {
+pub(crate) fn complete(template: &mut Template, answer: Node<'_>) {
     let newest = answer
         .items("launchTemplateVersionSet")
-        .iter()
-        .max_by_key(|version| number(version, &["versionNumber"]));
+        .max_by_key(|version| number(*version, &["versionNumber"]));
     let Some(newest) = newest else { return };
     template.latest_version = template
         .latest_version
@@ -182,19 +180,19 @@ pub(crate) fn complete(template: &mut Template, answer: &Node) {
     }
 }
 
-fn number(node: &Node, path: &[&str]) -> i64 {
+fn number(node: Node<'_>, path: &[&str]) -> i64 {
     node.text_at(path)
         .and_then(|text| text.parse().ok())
         .unwrap_or_default()
 }
 
 /// Reads data into our shape. What is absent reads as empty, and so differs from what we send.
-fn read_data(data: &Node) -> (TemplateData, Vec<String>) {
+fn read_data(data: Node<'_>) -> (TemplateData, Vec<String>) {
     let mut foreign = Foreign::default();
     let text = |path: &[&str]| data.text_at(path).unwrap_or_default().to_owned();
-    let device = data.items("blockDeviceMappingSet").first();
-    let interface = data.items("networkInterfaceSet").first();
-    let of = |node: Option<&Node>, path: &[&str]| {
+    let device = data.items("blockDeviceMappingSet").next();
+    let interface = data.items("networkInterfaceSet").next();
+    let of = |node: Option<Node<'_>>, path: &[&str]| {
         node.and_then(|node| node.text_at(path))
             .map(ToOwned::to_owned)
     };
@@ -226,8 +224,7 @@ fn read_data(data: &Node) -> (TemplateData, Vec<String>) {
             == Some("true"),
         security_groups: interface.map_or_else(BTreeSet::new, |node| {
             node.items("groupSet")
-                .iter()
-                .map(|group| group.text.clone())
+                .map(|group| group.text().to_owned())
                 .collect()
         }),
         spot: market == Some("spot"),
@@ -247,7 +244,7 @@ fn decode(text: &str) -> Option<String> {
 }
 
 fn read_specifications(
-    data: &Node,
+    data: Node<'_>,
     foreign: &mut Foreign,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
     let mut sets: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
@@ -269,6 +266,7 @@ fn read_specifications(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xml::Document;
 
     fn data() -> TemplateData {
         let tags = |name: Option<&str>| {
@@ -326,7 +324,7 @@ mod tests {
     }
 
     fn read(text: &str) -> (TemplateData, Vec<String>) {
-        read_data(&Node::parse(text.as_bytes()).expect("a document"))
+        read_data(Document::parse(text.as_bytes()).expect("a document").root())
     }
 
     #[test]
