@@ -11,13 +11,13 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Calls kept; older ones are dropped. Ours: hours of a thousand pools, in about 50 MB.
-const KEPT: usize = 50_000;
+/// Bytes of calls kept; older calls are dropped. Ours: some ten thousand calls.
+const MOST_BYTES: usize = 4 << 20;
 
 /// One recorded call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Position in the order of calls, from 0, never reused.
     pub number: u64,
@@ -47,7 +47,7 @@ pub struct Call {
 }
 
 /// A request as it was sent, secrets left out.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// `PATCH`.
     pub method: String,
@@ -81,7 +81,7 @@ impl Call {
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Answered with success.
     Ok,
@@ -104,8 +104,39 @@ pub struct Journal {
 
 #[derive(Debug, Default)]
 struct Record {
-    calls: VecDeque<Call>,
+    calls: VecDeque<Kept>,
+    /// What all of them take.
+    bytes: usize,
     next: u64,
+}
+
+/// A call as it is kept: many are, few are read, and as JSON one takes a quarter of the memory.
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    write: bool,
+    from_instance: bool,
+    json: Box<[u8]>,
+}
+
+impl Kept {
+    fn of(call: &Call) -> Self {
+        let json = serde_json::to_vec(call).expect("a call is texts, numbers and flags");
+        Self {
+            number: call.number,
+            write: call.write,
+            from_instance: call.from_instance,
+            json: json.into_boxed_slice(),
+        }
+    }
+
+    fn call(&self) -> Call {
+        serde_json::from_slice(&self.json).expect("it was written from a call")
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.json.len()
+    }
 }
 
 impl Journal {
@@ -131,9 +162,9 @@ impl Journal {
 
     /// The calls of one action: `named("ec2", "DescribeInstances")`.
     pub fn named(&self, service: &str, action: &str) -> Vec<Call> {
-        self.matching(|call| {
-            !call.from_instance && call.service == service && call.action == action
-        })
+        let mut calls = self.calls();
+        calls.retain(|call| call.service == service && call.action == action);
+        calls
     }
 
     /// How many calls of one action there were.
@@ -158,29 +189,92 @@ impl Journal {
 
     /// Forgets all calls; numbers go on.
     pub fn clear(&self) {
-        self.record().calls.clear();
+        let mut record = self.record();
+        record.calls.clear();
+        record.bytes = 0;
     }
 
     pub(crate) fn push(&self, mut call: Call) {
         let mut record = self.record();
         call.number = record.next;
         record.next += 1;
-        if record.calls.len() == KEPT {
-            record.calls.pop_front();
+        let kept = Kept::of(&call);
+        record.bytes += kept.bytes();
+        record.calls.push_back(kept);
+        while record.bytes > MOST_BYTES
+            && let Some(oldest) = record.calls.pop_front()
+        {
+            record.bytes -= oldest.bytes();
         }
-        record.calls.push_back(call);
     }
 
-    fn matching(&self, keep: impl Fn(&Call) -> bool) -> Vec<Call> {
-        self.record()
-            .calls
-            .iter()
-            .filter(|call| keep(call))
-            .cloned()
-            .collect()
+    fn matching(&self, keep: impl Fn(&Kept) -> bool) -> Vec<Call> {
+        let record = self.record();
+        let kept = record.calls.iter().filter(|call| keep(call));
+        kept.map(Kept::call).collect()
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.inner.lock().expect("no holder of the journal panics")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(body: &str) -> Call {
+        Call {
+            number: 0,
+            at: Timestamp::from_second(1_790_812_800).expect("a time"),
+            account: "111122223333".to_owned(),
+            access_key_id: "AKIA".to_owned(),
+            region: String::new(),
+            service: "compute".to_owned(),
+            action: "VirtualMachineScaleSets_Update".to_owned(),
+            params: BTreeMap::from([("name".to_owned(), "a \"b\"".to_owned())]),
+            outcome: Outcome::Refused {
+                code: "Conflict".to_owned(),
+                status: 409,
+            },
+            write: true,
+            from_instance: false,
+            sent: Some(Sent {
+                method: "PATCH".to_owned(),
+                path: "/x".to_owned(),
+                query: String::new(),
+                headers: BTreeMap::new(),
+                body: body.to_owned(),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_call_is_read_as_it_was_recorded() {
+        let journal = Journal::default();
+        journal.push(call("{}"));
+        journal.push(call("{\"a\":1}"));
+        let second = Call {
+            number: 1,
+            ..call("{\"a\":1}")
+        };
+        assert_eq!(journal.calls(), [call("{}"), second.clone()]);
+        assert_eq!(journal.since(1), [second]);
+        assert!(journal.reads().is_empty() && journal.instance_calls().is_empty());
+    }
+
+    #[test]
+    fn the_oldest_calls_go_when_all_weigh_too_much() {
+        let journal = Journal::default();
+        let body = "x".repeat(MOST_BYTES / 4);
+        for _ in 0..6 {
+            journal.push(call(&body));
+        }
+        let numbers: Vec<u64> = journal.calls().iter().map(|call| call.number).collect();
+        assert_eq!(numbers, [3, 4, 5]);
+        journal.clear();
+        journal.push(call(&body));
+        assert_eq!(journal.calls().len(), 1);
+        assert_eq!(journal.next_number(), 7);
     }
 }

@@ -18,7 +18,8 @@ pub(super) struct Node {
     pub(super) is_deleting: bool,
     /// What it says of its condition `Ready`.
     pub(super) ready: Option<Box<str>>,
-    labels: Box<[(Box<str>, Box<str>)]>,
+    /// `key=value`, one a line.
+    labels: Box<str>,
 }
 
 impl Node {
@@ -27,7 +28,7 @@ impl Node {
         let labels = labels
             .into_iter()
             .flatten()
-            .filter_map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into())));
+            .filter_map(|(key, value)| Some(format!("{key}={}\n", value.as_str()?)));
         Self {
             name: name(node).into(),
             revision,
@@ -35,7 +36,7 @@ impl Node {
             is_cordoned: node.pointer("/spec/unschedulable") == Some(&Value::Bool(true)),
             is_deleting: is_deleting(node),
             ready: condition(node, "Ready").map(Into::into),
-            labels: labels.collect(),
+            labels: labels.collect::<String>().into(),
         }
     }
 
@@ -53,8 +54,10 @@ impl Node {
     }
 
     fn label(&self, key: &str) -> Option<&str> {
-        let found = self.labels.iter().find(|(label, _)| **label == *key);
-        found.map(|(_, value)| value.as_ref())
+        let mut labels = self.labels.lines().filter_map(|line| line.split_once('='));
+        labels
+            .find(|(label, _)| *label == key)
+            .map(|(_, value)| value)
     }
 
     /// Whether it has a taint of one of these effects that a pod of this spec cannot stand.

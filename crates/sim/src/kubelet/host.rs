@@ -25,6 +25,17 @@ pub(crate) enum NodeNews {
     Gone(Arc<str>),
 }
 
+impl NodeNews {
+    /// The instance they are of.
+    pub(super) fn instance(&self) -> &Arc<str> {
+        match self {
+            Self::Runs(_, id) | Self::RunsAlready(_, id) | Self::Stops(_, id) | Self::Gone(id) => {
+                id
+            }
+        }
+    }
+}
+
 /// Whether a machine is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Power {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Nodes,
-    host::{Hosts, IdentifiedBy, Machine, Place, Power},
+    host::{Hosts, IdentifiedBy, Machine, NodeNews, Place, Power},
     node::{UNINITIALIZED, node, place_labels, status, unknown_status},
     workload::Registered,
 };
@@ -21,8 +21,20 @@ const MOST_MISSED: u32 = 60;
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 impl<H: Hosts> Nodes<H> {
+    /// What news of an instance lead to; the instance they were of.
+    pub(super) async fn act(self: Arc<Self>, news: NodeNews) -> Arc<str> {
+        let id = news.instance().clone();
+        match news {
+            NodeNews::Runs(place, _) => self.boot(place, id.clone()).await,
+            NodeNews::RunsAlready(place, _) => self.go_on(place, id.clone()).await,
+            NodeNews::Stops(place, _) => self.instance_stops(place, &id).await,
+            NodeNews::Gone(_) => self.instance_gone(&id).await,
+        }
+        id
+    }
+
     /// A machine's life from its start until its Node is Ready, and its heartbeat from then on.
-    pub(super) async fn boot(&self, place: Place, id: Arc<str>) {
+    async fn boot(&self, place: Place, id: Arc<str>) {
         self.host.clock().sleep(self.host.boot_times().boot).await;
         let Some(machine) = self.host.machine(place, &id) else {
             return;
@@ -46,7 +58,7 @@ impl<H: Hosts> Nodes<H> {
 
     /// The life of a machine that ran before anybody looked: if its kubelet came as far as the
     /// registration, it goes on from there. It boots otherwise.
-    pub(super) async fn go_on(&self, place: Place, id: Arc<str>) {
+    async fn go_on(&self, place: Place, id: Arc<str>) {
         let Some(registered) = self.host.registered(&id) else {
             return self.boot(place, id).await;
         };
@@ -218,7 +230,7 @@ impl<H: Hosts> Nodes<H> {
     }
 
     /// A stopped machine's node turns Unknown. That of one that ends is deleted soon anyway.
-    pub(super) async fn instance_stops(&self, place: Place, id: &Arc<str>) {
+    async fn instance_stops(&self, place: Place, id: &Arc<str>) {
         let off = self.host.power(place, id) == Some(Power::Off);
         let Some(known) = self.host.registered(id).filter(|_| off) else {
             return;
@@ -233,7 +245,7 @@ impl<H: Hosts> Nodes<H> {
 
     /// The cloud controller manager deletes the Node of an instance that is gone, as soon as the
     /// API lets it.
-    pub(super) async fn instance_gone(&self, id: &Arc<str>) {
+    async fn instance_gone(&self, id: &Arc<str>) {
         if let Some(known) = self.host.registered(id) {
             self.joined.remove(&known.cluster_id, &known.node, id);
             self.delete_node(&known).await;

@@ -96,40 +96,22 @@ pub(crate) fn run<H: Hosts>(
     })
 }
 
-/// One task an instance at most: newer news end what older news began.
+/// One task an instance at most: newer news end what older news began. A task that has ended is
+/// forgotten, for a handle keeps all of the task's memory.
 async fn follow<H: Hosts>(
     nodes: Arc<Nodes<H>>,
     first: Vec<NodeNews>,
     mut news: mpsc::UnboundedReceiver<NodeNews>,
     mut clusters: mpsc::UnboundedReceiver<String>,
 ) {
-    let mut tasks = JoinSet::new();
+    let (mut tasks, mut pods) = (JoinSet::new(), JoinSet::new());
     let mut current: HashMap<Arc<str>, AbortHandle> = HashMap::new();
-    let begin = |tasks: &mut JoinSet<()>, news: NodeNews| {
-        let nodes = nodes.clone();
-        match news {
-            NodeNews::Runs(place, id) => (
-                id.clone(),
-                tasks.spawn(async move { nodes.boot(place, id).await }),
-            ),
-            NodeNews::RunsAlready(place, id) => (
-                id.clone(),
-                tasks.spawn(async move { nodes.go_on(place, id).await }),
-            ),
-            NodeNews::Stops(place, id) => (
-                id.clone(),
-                tasks.spawn(async move { nodes.instance_stops(place, &id).await }),
-            ),
-            NodeNews::Gone(id) => (
-                id.clone(),
-                tasks.spawn(async move { nodes.instance_gone(&id).await }),
-            ),
-        }
-    };
-    let mut take = |tasks: &mut JoinSet<()>, news: NodeNews| {
-        let gone = matches!(news, NodeNews::Gone(..));
-        let (id, task) = begin(tasks, news);
-        let before = if gone {
+    let take = |tasks: &mut JoinSet<Arc<str>>,
+                current: &mut HashMap<Arc<str>, AbortHandle>,
+                news: NodeNews| {
+        let (id, is_gone) = (news.instance().clone(), matches!(news, NodeNews::Gone(..)));
+        let task = tasks.spawn(nodes.clone().act(news));
+        let before = if is_gone {
             current.remove(&id)
         } else {
             current.insert(id, task)
@@ -139,15 +121,22 @@ async fn follow<H: Hosts>(
         }
     };
     for news in first {
-        take(&mut tasks, news);
+        take(&mut tasks, &mut current, news);
     }
     loop {
         tokio::select! {
-            Some(news) = news.recv() => take(&mut tasks, news),
+            Some(news) = news.recv() => take(&mut tasks, &mut current, news),
             Some(cluster) = clusters.recv() => {
-                tasks.spawn(nodes.clone().tend_pods(cluster));
+                pods.spawn(nodes.clone().tend_pods(cluster));
             }
-            Some(_) = tasks.join_next() => {}
+            Some(ended) = tasks.join_next_with_id() => {
+                if let Ok((task, id)) = ended
+                    && current.get(&id).is_some_and(|now| now.id() == task)
+                {
+                    current.remove(&id);
+                }
+            }
+            Some(_) = pods.join_next() => {}
             else => return,
         }
     }

@@ -1,6 +1,6 @@
 //! The launching part of a turn: from which template, into which zone, and what a failure means.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -20,6 +20,12 @@ use crate::{
     clock::{iso, later},
 };
 
+/// What the instances of one turn share.
+struct Kit {
+    origin: Origin,
+    tags: Arc<BTreeMap<String, String>>,
+}
+
 impl Turn<'_> {
     /// Launches what is missing; when to try again after a failure.
     pub(super) fn launch_missing(&mut self) -> Option<Timestamp> {
@@ -31,8 +37,9 @@ impl Turn<'_> {
         if let Some(retry) = self.group.retry.as_ref().filter(|retry| retry.at > now) {
             return Some(retry.at);
         }
+        let mut kit = None;
         for _ in 0..missing {
-            match self.launch_one() {
+            match self.launch_one(&mut kit) {
                 Ok(()) => self.group.retry = None,
                 Err(failure) => return Some(self.launch_failed(&failure)),
             }
@@ -40,20 +47,11 @@ impl Turn<'_> {
         None
     }
 
-    fn launch_one(&mut self) -> Result<(), LaunchFailure> {
-        let origin = self.origin()?;
-        let propagated = self
-            .group
-            .tags
-            .iter()
-            .filter(|(_, tag)| tag.propagate)
-            .map(|(key, tag)| (key.clone(), tag.value.clone()));
-        let tags = Arc::new(launch_tags(
-            &origin.version,
-            &origin,
-            &self.group.name,
-            propagated,
-        ));
+    fn launch_one(&mut self, kit: &mut Option<Kit>) -> Result<(), LaunchFailure> {
+        let Kit { origin, tags } = match kit {
+            Some(kit) => kit,
+            None => kit.insert(self.kit()?),
+        };
         let mut failure = LaunchFailure {
             code: "ValidationError".into(),
             message: "The group has no subnet.".into(),
@@ -61,13 +59,13 @@ impl Turn<'_> {
         for subnet in self.subnets_by_need() {
             let launch = Launch {
                 group: &self.group.name,
-                origin: &origin,
+                origin,
                 subnet: &subnet,
                 tags: tags.clone(),
             };
             match self.compute.launch(self.fabric, launch) {
                 Ok(id) => {
-                    self.admit(&id, &origin);
+                    self.admit(&id, origin);
                     return Ok(());
                 }
                 Err(why) if why.is_of_the_zone() => failure = why,
@@ -75,6 +73,20 @@ impl Turn<'_> {
             }
         }
         Err(failure)
+    }
+
+    /// What all launches of a turn have in common.
+    fn kit(&self) -> Result<Kit, LaunchFailure> {
+        let origin = self.origin()?;
+        let propagated = self
+            .group
+            .tags
+            .iter()
+            .filter(|(_, tag)| tag.propagate)
+            .map(|(key, tag)| (key.clone(), tag.value.clone()));
+        let tags = launch_tags(&origin.version, &origin, &self.group.name, propagated);
+        let tags = Arc::new(tags);
+        Ok(Kit { origin, tags })
     }
 
     /// The template version the group launches from.

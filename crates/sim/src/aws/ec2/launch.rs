@@ -55,7 +55,8 @@ impl Compute {
         launch: Launch<'_>,
     ) -> Result<Name, LaunchFailure> {
         let data = &launch.origin.version.launch;
-        let instance_type = data.instance_type.as_deref().unwrap_or("m1.small");
+        let instance_type = data.instance_type.clone();
+        let instance_type = &instance_type.unwrap_or_else(|| "m1.small".into());
         let Some(zone) = self
             .subnets
             .get(launch.subnet)
@@ -70,8 +71,8 @@ impl Compute {
             return Err(failure);
         }
         let image = self.check(fabric, data)?;
-        let (image_id, architecture) = (image.id.clone(), image.architecture.as_str().into());
-        let root_device = image.root_device_name.as_str().into();
+        let (image_id, architecture) = (image.id.clone(), image.architecture.clone());
+        let root_device = image.root_device_name.clone();
         self.check_quota(data.spot, instance_type)?;
         self.check_capacity(fabric, &zone, instance_type)?;
         let (vpc_id, private_ip) = self.take_address(launch.subnet)?;
@@ -80,7 +81,7 @@ impl Compute {
         let instance = Instance {
             id: id.clone(),
             image_id,
-            instance_type: instance_type.into(),
+            instance_type: instance_type.clone(),
             vpc_id,
             zone,
             subnet_id: launch.subnet.clone(),

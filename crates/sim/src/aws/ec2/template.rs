@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::template_data::LaunchData;
 use crate::aws::{
-    protocol::{AwsError, Params},
+    protocol::{AwsError, Packed, Params},
     state::{Compute, Name},
 };
 
@@ -31,8 +31,15 @@ pub(crate) struct TemplateVersion {
     pub(crate) description: Option<String>,
     pub(crate) created: Timestamp,
     pub(crate) created_by: String,
-    pub(crate) data: Params,
+    pub(crate) data: Packed,
     pub(crate) launch: LaunchData,
+}
+
+impl TemplateVersion {
+    /// Base64, as sent.
+    pub(crate) fn user_data(&self) -> Option<&str> {
+        self.data.text("UserData").filter(|data| !data.is_empty())
+    }
 }
 
 impl LaunchTemplate {

@@ -9,7 +9,7 @@ use super::{
     template_reads::{template_xml, version_xml},
 };
 use crate::aws::{
-    protocol::{AwsError, Params, Xml},
+    protocol::{AwsError, Packed, Params, Xml},
     state::{Name, Site},
 };
 
@@ -37,8 +37,9 @@ pub(super) fn create(site: &mut Site<'_>, params: &Params) -> Answer {
             "Launch template name already in use.",
         ));
     }
-    let data = params.at("LaunchTemplateData").cloned().unwrap_or_default();
-    let launch = LaunchData::read(&data)?;
+    let nothing = Params::default();
+    let data = params.at("LaunchTemplateData").unwrap_or(&nothing);
+    let launch = LaunchData::read(data)?;
     let tags = tags_for(params, "launch-template")?;
     let id = site.fabric.new_id("lt");
     let now = site.fabric.now;
@@ -48,7 +49,7 @@ pub(super) fn create(site: &mut Site<'_>, params: &Params) -> Answer {
         description,
         created: now,
         created_by: created_by.clone(),
-        data,
+        data: Packed::of(data),
         launch,
     });
     let template = LaunchTemplate {
@@ -110,7 +111,7 @@ pub(super) fn create_version(site: &mut Site<'_>, params: &Params) -> Answer {
         description,
         created: now,
         created_by,
-        data,
+        data: Packed::of(&data),
         launch,
     });
     template.versions.insert(number, version.clone());
@@ -247,21 +248,16 @@ fn no_version(version: &str) -> AwsError {
     )
 }
 
-/// Fields of the source version that the new data does not set.
-fn inherit(source: &Params, data: Params) -> Params {
-    let pairs = |tree: &Params, skip: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
-        tree.leaves()
-            .into_iter()
-            .filter(|(name, _)| !skip(name.split('.').next().unwrap_or(name)))
-            .map(|(name, value)| (name, value.to_owned()))
-            .collect()
-    };
-    let mut all = pairs(source, &|top| data.at(top).is_some());
-    all.extend(pairs(&data, &|_| false));
-    let form = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(all)
-        .finish();
-    Params::parse(form.as_bytes())
+/// The new data, and fields of the source version that it does not set.
+fn inherit(source: &Packed, mut data: Params) -> Params {
+    let set: Vec<String> = data.children().map(|(name, _)| name.to_owned()).collect();
+    for (name, value) in source.leaves() {
+        let top = name.split('.').next().unwrap_or(name);
+        if !set.iter().any(|own| own == top) {
+            data.put(name, value.to_owned());
+        }
+    }
+    data
 }
 
 /// What a repeat of a client token must repeat too.

@@ -7,7 +7,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use serde::{Deserialize, Serialize};
 
-use crate::aws::protocol::{AwsError, Params, Xml};
+use crate::aws::{
+    protocol::{AwsError, Params, Xml},
+    state::Name,
+};
 
 /// EC2's limit of user data before base64.
 const MOST_USER_DATA_BYTES: usize = 16_384;
@@ -16,10 +19,8 @@ const MOST_USER_DATA_BYTES: usize = 16_384;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaunchData {
     pub(crate) image_id: Option<String>,
-    pub(crate) instance_type: Option<String>,
+    pub(crate) instance_type: Option<Name>,
     pub(crate) key_name: Option<String>,
-    /// Base64, as sent.
-    pub(crate) user_data: Option<String>,
     pub(crate) instance_profile: Option<String>,
     pub(crate) security_groups: Vec<String>,
     pub(crate) public_ip: Option<bool>,
@@ -54,9 +55,8 @@ impl LaunchData {
         let owned = |path: &str| data.text(path).filter(|t| !t.is_empty()).map(str::to_owned);
         Ok(Self {
             image_id: owned("ImageId"),
-            instance_type: owned("InstanceType"),
+            instance_type: owned("InstanceType").map(Name::from),
             key_name: owned("KeyName"),
-            user_data: owned("UserData"),
             instance_profile: owned("IamInstanceProfile.Name")
                 .or_else(|| owned("IamInstanceProfile.Arn").map(profile_name)),
             security_groups: groups.into_iter().map(str::to_owned).collect(),

@@ -187,6 +187,6 @@ pub(super) fn version_xml(template: &LaunchTemplate, version: &TemplateVersion, 
     xml.text("createdBy", &version.created_by);
     xml.plain("defaultVersion", version.number == template.default_version);
     xml.within("launchTemplateData", |xml| {
-        template_data::render(&version.data, xml);
+        template_data::render(&version.data.params(), xml);
     });
 }

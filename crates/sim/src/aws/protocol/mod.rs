@@ -11,7 +11,7 @@ pub(crate) mod sigv4;
 pub(crate) mod xml;
 
 pub(crate) use error::AwsError;
-pub(crate) use params::Params;
+pub(crate) use params::{Packed, Params};
 pub(crate) use xml::Xml;
 
 /// A simulated service.
@@ -57,19 +57,20 @@ impl Service {
 }
 
 /// The body of a successful Query answer around what the action wrote.
-pub(crate) fn query_answer(service: Service, action: &str, result: &Xml, id: &str) -> String {
-    let mut xml = Xml::new();
-    xml.raw(&format!(
+pub(crate) fn query_answer(service: Service, action: &str, mut result: Xml, id: &str) -> String {
+    let mut before = Xml::new();
+    before.raw(&format!(
         "<{action}Response xmlns=\"{}\">",
         service.namespace()
     ));
     if service == Service::Ec2 {
-        xml.text("requestId", id);
-        xml.append(result);
+        before.text("requestId", id);
     } else {
-        xml.within(&format!("{action}Result"), |xml| xml.append(result));
-        xml.within("ResponseMetadata", |xml| xml.text("RequestId", id));
+        before.raw(&format!("<{action}Result>"));
+        result.raw(&format!("</{action}Result>"));
+        result.within("ResponseMetadata", |xml| xml.text("RequestId", id));
     }
-    xml.raw(&format!("</{action}Response>"));
-    xml.finish()
+    result.raw(&format!("</{action}Response>"));
+    result.put_before(&before);
+    result.finish()
 }

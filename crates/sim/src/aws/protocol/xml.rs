@@ -14,6 +14,13 @@ impl Xml {
         Self::default()
     }
 
+    /// An empty fragment with room for what is to come.
+    pub(crate) fn with_room_for(bytes: usize) -> Self {
+        Self {
+            out: String::with_capacity(bytes),
+        }
+    }
+
     /// An element around what `fill` writes.
     pub(crate) fn within(&mut self, tag: &str, fill: impl FnOnce(&mut Self)) {
         self.open(tag);
@@ -80,9 +87,9 @@ impl Xml {
         }
     }
 
-    /// Another fragment, as it stands.
-    pub(crate) fn append(&mut self, other: &Self) {
-        self.out.push_str(&other.out);
+    /// Another fragment in front of this one, which may be large and stays where it is.
+    pub(crate) fn put_before(&mut self, other: &Self) {
+        self.out.insert_str(0, &other.out);
     }
 
     /// Markup that is already XML.

@@ -50,7 +50,7 @@ pub(super) fn carry_out(
         let principal = principal.ok_or_else(|| AwsError::unknown_key(facts.service))?;
         query_call(state, principal, facts, params, verdict)?
     };
-    let body = query_answer(facts.service, &facts.action, &xml, &state.fabric.new_uuid());
+    let body = query_answer(facts.service, &facts.action, xml, &state.fabric.new_uuid());
     let mut answer = Response::new(Bytes::from(body));
     answer.headers_mut().insert(
         header::CONTENT_TYPE,

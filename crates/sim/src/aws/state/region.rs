@@ -40,12 +40,12 @@ pub(crate) struct Image {
     pub(crate) owner: String,
     /// `amazon` or `aws-marketplace` for Amazon's own accounts.
     pub(crate) owner_alias: Option<String>,
-    pub(crate) architecture: String,
+    pub(crate) architecture: Name,
     pub(crate) created: Timestamp,
     pub(crate) state: String,
     pub(crate) deprecated_since: Option<Timestamp>,
     pub(crate) public: bool,
-    pub(crate) root_device_name: String,
+    pub(crate) root_device_name: Name,
     /// `v1.34.1`: what the kubelet in the image reports.
     pub(crate) kubelet_version: Option<String>,
 }

@@ -333,7 +333,7 @@ impl World {
             name: spec.name,
             owner: spec.owner,
             owner_alias: spec.owner_alias,
-            architecture: spec.architecture,
+            architecture: spec.architecture.into(),
             created: spec.created,
             state: "available".into(),
             deprecated_since: None,

@@ -257,7 +257,7 @@ fn template_info(template: &LaunchTemplate) -> TemplateInfo {
     use base64::{Engine, engine::general_purpose::STANDARD};
     let latest = template.version("$Latest");
     let user_data = latest
-        .and_then(|version| version.launch.user_data.as_ref())
+        .and_then(|version| version.user_data())
         .and_then(|encoded| STANDARD.decode(encoded).ok())
         .and_then(|bytes| String::from_utf8(bytes).ok());
     TemplateInfo {

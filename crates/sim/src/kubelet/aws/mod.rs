@@ -65,12 +65,9 @@ impl Hosts for AwsSim {
             .instances
             .get(id)
             .filter(|i| i.state == InstanceState::Running)?;
-        let data = instance
-            .origin
-            .as_ref()
-            .map(|origin| &origin.version.launch);
-        let user_data = data
-            .and_then(|data| data.user_data.as_ref())
+        let version = instance.origin.as_ref().map(|origin| &origin.version);
+        let user_data = version
+            .and_then(|version| version.user_data())
             .and_then(|encoded| STANDARD.decode(encoded).ok())
             .unwrap_or_default();
         let image = state
