@@ -1,105 +1,73 @@
 //! Owner references: an object goes when all its owners have gone; an owner that waits for its
 //! dependents goes after them; an owner that frees them goes when they are free.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::graph::{Graph, Node, Uid};
 use crate::handlers::{Deleted, FOREGROUND, ORPHAN, Order, Propagation, Writing, delete_begin};
 use crate::instance::Instance;
 use crate::object::{self, Owner};
 use crate::request::options::Preconditions;
 use crate::status_error::Failure;
-use crate::store::{Change, Event, Key, Record};
+use crate::store::{Change, Event, Key, Place, Record};
 
-/// Which objects there are, and who owns whom, by uid.
+/// Which objects there are, who owns whom, and which must be looked at.
 #[derive(Default)]
 pub(super) struct Collector {
-    keys: HashMap<String, Key>,
-    owners: HashMap<String, Vec<Owner>>,
-    dependents: BTreeMap<String, BTreeSet<String>>,
+    graph: Graph,
     /// Objects to look at: dependents whose owners may have gone, owners that wait.
-    due: BTreeSet<String>,
+    due: BTreeSet<Uid>,
     /// Objects that could not be collected: a webhook may have stopped it.
-    again: BTreeSet<String>,
+    again: BTreeSet<Uid>,
 }
 
 impl Collector {
     /// Takes an object into the graph.
-    pub(super) fn learn(&mut self, shelf: &str, place: &(String, String), record: &Record) {
-        let uid = record.head.uid.to_string();
-        let (namespace, name) = place.clone();
-        self.keys.insert(
-            uid.clone(),
-            Key {
-                shelf: shelf.into(),
-                namespace,
-                name,
-            },
-        );
-        self.own(&uid, record.head.owners.to_vec());
+    pub(super) fn learn(&mut self, shelf: &Arc<str>, place: Place, record: &Record) {
+        let (namespace, name) = place;
+        let key = Key {
+            shelf: shelf.clone(),
+            namespace,
+            name,
+        };
+        self.graph.insert(key, &record.head);
     }
 
-    fn own(&mut self, uid: &str, owners: Vec<Owner>) {
-        for owner in self.owners.remove(uid).into_iter().flatten() {
-            if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
-                dependents.remove(uid);
-                if dependents.is_empty() {
-                    self.dependents.remove(&owner.uid);
-                }
-            }
-        }
-        for owner in &owners {
-            self.dependents
-                .entry(owner.uid.clone())
-                .or_default()
-                .insert(uid.to_owned());
-        }
-        if !owners.is_empty() {
-            self.owners.insert(uid.to_owned(), owners);
-        }
-    }
-
-    fn forget(&mut self, uid: &str) {
-        self.keys.remove(uid);
+    fn forget(&mut self, uid: &Uid) {
         // Those it owned lose an owner; those that owned it may have waited for it.
-        self.due
-            .extend(self.dependents.get(uid).into_iter().flatten().cloned());
-        let owners = self
-            .owners
-            .get(uid)
-            .into_iter()
-            .flatten()
-            .map(|owner| owner.uid.clone());
-        self.due.extend(owners);
-        self.own(uid, Vec::new());
+        self.due.extend(self.graph.dependents(uid).cloned());
+        let gone = self.graph.remove(uid);
+        self.due.extend(gone.iter().flat_map(Node::owners));
     }
 
     /// Everything is due: nobody knows what happened before.
     pub(super) fn check_all(&mut self) {
-        self.due.extend(self.owners.keys().cloned());
-        self.due.extend(self.keys.keys().cloned());
+        self.due.extend(self.graph.uids().cloned());
     }
 
     /// Takes a change into the graph.
-    pub(super) fn note(&mut self, shelf: &str, event: &Event) {
-        let uid = event.record.head.uid.to_string();
+    pub(super) fn note(&mut self, shelf: &Arc<str>, event: &Event) {
+        let record = &event.record;
+        let uid = Uid::of(&record.head.uid);
         if event.change == Change::Deleted {
             self.forget(&uid);
             return;
         }
-        let record = &event.record;
-        let had = self.owners.get(&uid).map(Vec::as_slice).unwrap_or_default();
-        let same_owners = *record.head.owners == *had;
-        if !same_owners || !self.keys.contains_key(&uid) {
+        let known = self.graph.get(&uid);
+        let had = known.map_or(&[][..], |node| &node.head.owners);
+        let same_owners = *had == *record.head.owners;
+        if !known.is_some_and(|node| Arc::ptr_eq(&node.head, &record.head)) {
             let place = (event.namespace.to_string(), event.name.to_string());
-            self.learn(shelf, &place, record);
+            self.learn(shelf, place, record);
         }
         if (record.deleting && record.held) || !same_owners {
             self.due.insert(uid);
         } else if record.deleting {
-            let owners = record.head.owners.iter().map(|owner| owner.uid.clone());
-            self.due.extend(owners);
+            let owners = record.head.owners.iter();
+            self.due.extend(owners.map(|owner| Uid::of(&owner.uid)));
         }
     }
 
@@ -123,14 +91,12 @@ impl Collector {
         self.due.append(&mut self.again);
     }
 
-    async fn look(&self, instance: &Instance, uid: &str) -> Result<(), Failure> {
-        let Some(key) = self.keys.get(uid) else {
+    async fn look(&self, instance: &Instance, uid: &Uid) -> Result<(), Failure> {
+        let Some(Node { key, .. }) = self.graph.get(uid) else {
             return Ok(());
         };
-        let Some(record) = instance
-            .latest(key)
-            .filter(|record| *record.head.uid == *uid)
-        else {
+        let same = |record: &Arc<Record>| Uid::of(&record.head.uid) == *uid;
+        let Some(record) = instance.latest(key).filter(same) else {
             return Ok(());
         };
         // Most objects own nothing and are owned by nobody: no need to read them.
@@ -198,7 +164,7 @@ impl Collector {
     }
 
     fn is_there(&self, instance: &Instance, dependent: &Key, owner: &Owner) -> bool {
-        let Some(key) = self.keys.get(&owner.uid) else {
+        let Some(Node { key, .. }) = self.graph.get(&Uid::of(&owner.uid)) else {
             // Newer than the graph: the store knows.
             return Self::is_stored(instance, dependent, owner);
         };
@@ -226,10 +192,8 @@ impl Collector {
     }
 
     fn waits_for_dependents(&self, instance: &Instance, owner: &Owner) -> bool {
-        let record = self
-            .keys
-            .get(&owner.uid)
-            .and_then(|key| instance.latest(key));
+        let node = self.graph.get(&Uid::of(&owner.uid));
+        let record = node.and_then(|node| instance.latest(&node.key));
         record.is_some_and(|record| {
             record.deleting
                 && record.held
@@ -237,17 +201,18 @@ impl Collector {
         })
     }
 
-    fn dependents_of(&self, uid: &str) -> Vec<&Key> {
-        let uids = self.dependents.get(uid).into_iter().flatten();
-        uids.filter_map(|uid| self.keys.get(uid)).collect()
+    fn dependents_of(&self, uid: &Uid) -> Vec<&Key> {
+        let nodes = self.graph.dependents(uid);
+        let nodes = nodes.filter_map(|uid| self.graph.get(uid));
+        nodes.map(|node| &node.key).collect()
     }
 
-    async fn free_dependents(&self, instance: &Instance, uid: &str) -> Result<(), Failure> {
+    async fn free_dependents(&self, instance: &Instance, uid: &Uid) -> Result<(), Failure> {
         for key in self.dependents_of(uid) {
             let Some(writing) = writing(instance, key) else {
                 continue;
             };
-            drop_owners(&writing, key, |owner| owner.uid == uid).await?;
+            drop_owners(&writing, key, |owner| Uid::of(&owner.uid) == *uid).await?;
         }
         Ok(())
     }
@@ -256,7 +221,7 @@ impl Collector {
     async fn delete_dependents(
         &self,
         instance: &Instance,
-        uid: &str,
+        uid: &Uid,
         own: &Key,
     ) -> Result<(), Failure> {
         let mut blocked = false;
@@ -264,7 +229,7 @@ impl Collector {
             let Some(record) = instance.latest(key) else {
                 continue;
             };
-            let blocks = |owner: &Owner| owner.uid == uid && owner.block;
+            let blocks = |owner: &Owner| owner.block && Uid::of(&owner.uid) == *uid;
             blocked |= record.head.owners.iter().any(blocks);
             self.check_owners(instance, key, &record).await?;
             if instance.latest(key).is_none() {
@@ -277,11 +242,11 @@ impl Collector {
         drop_finalizer(instance, own, FOREGROUND).await
     }
 
-    fn still_blocked(&self, instance: &Instance, uid: &str) -> bool {
+    fn still_blocked(&self, instance: &Instance, uid: &Uid) -> bool {
         self.dependents_of(uid).into_iter().any(|key| {
             instance.latest(key).is_some_and(|record| {
                 let mut owners = record.head.owners.iter();
-                owners.any(|owner| owner.uid == uid && owner.block)
+                owners.any(|owner| owner.block && Uid::of(&owner.uid) == *uid)
             })
         })
     }

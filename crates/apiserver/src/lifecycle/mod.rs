@@ -12,6 +12,7 @@ mod certificates;
 mod definitions;
 mod events;
 mod gc;
+mod graph;
 mod namespaces;
 mod roles;
 
@@ -100,7 +101,7 @@ async fn settle(instance: &Instance, collector: &mut Collector) -> bool {
 async fn recover(instance: &Instance, collector: &mut Collector) -> bool {
     for shelf in instance.space().shelf_names() {
         for (place, record) in instance.space().list(&shelf, None).records {
-            collector.learn(&shelf, &place, &record);
+            collector.learn(&shelf, place, &record);
         }
     }
     collector.check_all();

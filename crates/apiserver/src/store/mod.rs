@@ -27,7 +27,7 @@ mod space;
 mod writer;
 
 pub(crate) use disk::{Settings, Stored};
-pub(crate) use record::Record;
+pub(crate) use record::{Head, Record};
 pub(crate) use restore::{backup_of, restore};
 pub(crate) use shelf::{Change, Event, Place};
 pub(crate) use space::{Changed, Cursor, Snapshot, Space};
