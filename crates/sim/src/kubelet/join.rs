@@ -107,7 +107,7 @@ impl<H: Hosts> Nodes<H> {
         if !reply.is_success() {
             return Err(format!("posting the node's status failed: {}", reply.why()));
         }
-        self.initialise(&api, machine, known).await
+        self.initialise(&api, machine, known, &reply.body()).await
     }
 
     /// Makes the machine's Node, or finds it; whether it is Ready and initialised already.
@@ -146,13 +146,14 @@ impl<H: Hosts> Nodes<H> {
         ))
     }
 
-    /// The cloud controller manager looks at the node: it gets what the cloud knows of it, the
-    /// taint goes, others stay.
+    /// The cloud controller manager looks at the node as it is now: it gets what the cloud knows of
+    /// it, the taint goes, others stay.
     async fn initialise(
         &self,
         api: &Router,
         machine: &Machine,
         registered: &Registered,
+        seen: &Value,
     ) -> Result<(), String> {
         let by_name = machine.identified_by == IdentifiedBy::CloudController;
         if by_name && registered.node != machine.hostname {
@@ -161,17 +162,14 @@ impl<H: Hosts> Nodes<H> {
                 registered.node
             ));
         }
-        let path = format!("/api/v1/nodes/{}", registered.node);
-        let known = self.send(api, Method::GET, &path, None).await.body();
-        let Some(taints) = taints(&known).filter(|taints| taints.iter().any(is_uninitialized))
-        else {
+        let Some(taints) = taints(seen).filter(|taints| taints.iter().any(is_uninitialized)) else {
             return Ok(());
         };
         let left: Vec<&Value> = taints
             .iter()
             .filter(|taint| !is_uninitialized(taint))
             .collect();
-        let version = known.pointer("/metadata/resourceVersion").cloned();
+        let version = seen.pointer("/metadata/resourceVersion").cloned();
         let mut patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "taints": if left.is_empty() { Value::Null } else { json!(left) } },
@@ -180,6 +178,7 @@ impl<H: Hosts> Nodes<H> {
             patch["metadata"]["labels"] = place_labels(machine).into();
             patch["spec"]["providerID"] = machine.provider_id.as_str().into();
         }
+        let path = format!("/api/v1/nodes/{}", registered.node);
         let reply = self.send(api, Method::PATCH, &path, Some(&patch)).await;
         if reply.is_success() {
             return Ok(());
