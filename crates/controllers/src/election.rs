@@ -1,6 +1,10 @@
 //! Leader election by a Lease: at most one process works, and one that can no longer prove that it
 //! leads stops before another may begin.
 //!
+//! Who waits watches the lease and tries at the very moment that what it saw is over, so a leader
+//! that was killed is followed within one lease. The watch only says when to look: a lease is taken
+//! after a fresh read, and where nothing is heard from the watch it is polled.
+//!
 //! Clocks of different machines are never compared: a lease is over when it has not changed for its
 //! own duration, measured here. The leader counts from before it sent its last successful renewal,
 //! so its end of the lease comes before everyone else's.
@@ -9,21 +13,21 @@
 //! so nobody leads one of three while somebody leads one of two. Whoever acquired a lease looks at
 //! the others before it works; of two that acquire at once at least one sees the other.
 
-use std::{
-    collections::HashMap,
-    future::Future,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-    time::Duration,
-};
+mod seen;
 
-use kube::core::{ApiResource, GroupVersionKind};
+use std::{future::Future, sync::Arc, time::Duration};
+
+use kube::{
+    Api,
+    core::{ApiResource, GroupVersionKind},
+};
 use remuda_api::keys::label;
 use remuda_plan::share::Share;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
+use self::seen::{Changes, Others, Seen};
 use crate::{
     clock::Clock,
     context::FIELD_MANAGER,
@@ -37,7 +41,7 @@ pub struct Timing {
     pub lease: Duration,
     /// A leader that could not renew for this long stops its work.
     pub renew_within: Duration,
-    /// Time between two tries to renew or acquire.
+    /// Time between two renewals, and between two tries to acquire while no watch tells more.
     pub retry: Duration,
     /// What is left of the lease when work that does not end by itself is cut off.
     pub margin: Duration,
@@ -81,49 +85,6 @@ pub struct Election {
     pub timing: Timing,
 }
 
-/// What a candidate last saw of the lease, and when that was new.
-#[derive(Default)]
-struct Seen(Option<(Value, Instant)>);
-
-impl Seen {
-    /// Whether someone else still holds the lease.
-    fn is_held(&mut self, spec: &Value, identity: &str, now: Instant) -> bool {
-        let since = match &self.0 {
-            Some((seen, since)) if seen == spec => *since,
-            _ => {
-                self.0 = Some((spec.clone(), now));
-                now
-            }
-        };
-        let holder = spec["holderIdentity"].as_str().unwrap_or_default();
-        let seconds = spec["leaseDurationSeconds"].as_u64().unwrap_or_default();
-        !holder.is_empty()
-            && holder != identity
-            && now.duration_since(since) < Duration::from_secs(seconds)
-    }
-}
-
-/// What a candidate saw of the leases of other shares.
-#[derive(Default)]
-struct Others {
-    seen: HashMap<String, Seen>,
-    /// How often this process gave way to another that acquired a lease at the same time.
-    collisions: u32,
-}
-
-impl Others {
-    /// Those that collided try again at different times.
-    fn jitter(&self, identity: &str, at_most: Duration) -> Duration {
-        if self.collisions == 0 {
-            return Duration::ZERO;
-        }
-        let mut hasher = DefaultHasher::new();
-        (identity, self.collisions).hash(&mut hasher);
-        let part = u32::try_from(hasher.finish() % 100).unwrap_or_default();
-        at_most * part / 100
-    }
-}
-
 impl Election {
     /// Runs `work` whenever this process leads, until `shutdown`. The token that work is given is
     /// cancelled when it must end; what has not ended by itself when the lease is nearly over is cut
@@ -161,10 +122,10 @@ impl Election {
         others: &mut Others,
         shutdown: &CancellationToken,
     ) -> Option<Instant> {
-        loop {
-            if shutdown.is_cancelled() {
-                return None;
-            }
+        let leases = Api::namespaced_with(self.objects.client(), &self.namespace, &resource());
+        let mut changes = Changes::of(leases, &self.lease());
+        let mut waits = false;
+        while !shutdown.is_cancelled() {
             let asked = Instant::now();
             let deadline = asked + self.timing.renew_within;
             match self.attempt_alone(seen, others, deadline).await {
@@ -172,10 +133,35 @@ impl Election {
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "the lease cannot be acquired"),
             }
+            if !std::mem::replace(&mut waits, true) {
+                tracing::info!(identity = self.identity, share = %self.share, "this process waits to lead");
+            }
             let pause = self.timing.retry + others.jitter(&self.identity, self.timing.retry);
             tokio::select! {
-                () = shutdown.cancelled() => return None,
-                () = tokio::time::sleep(pause) => {}
+                () = shutdown.cancelled() => {}
+                () = self.wait(seen, &mut changes, Instant::now() + pause) => {}
+            }
+        }
+        None
+    }
+
+    /// Waits until it is worth a try: the lease of someone else is over or was given up, or `look`,
+    /// which moves on while the watch shows someone else renew.
+    async fn wait(&self, seen: &mut Seen, changes: &mut Changes, mut look: Instant) {
+        loop {
+            let now = Instant::now();
+            let over = seen.over(&self.identity).filter(|over| now < *over);
+            tokio::select! {
+                () = tokio::time::sleep_until(over.map_or(look, |over| over.min(look))) => return,
+                spec = changes.next() => {
+                    let now = Instant::now();
+                    if seen.is_held(&spec, &self.identity, now) {
+                        // Two renewals may be late before it is asked for.
+                        look = now + self.timing.retry * 2;
+                    } else if over.is_some() {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -315,6 +301,11 @@ impl Election {
             .get_of(&resource, namespace, &self.lease())
             .await?;
         let Some(mut lease) = stored else {
+            // Somebody deleted it. Its holder makes it again, and works on until then.
+            let over = seen.over(&self.identity);
+            if over.is_some_and(|over| Instant::now() < over) {
+                return Ok(false);
+            }
             let lease = json!({
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use kube::core::{ApiResource, GroupVersionKind};
 use remuda_controllers::{
     clock::RuntimeClock,
     election::{Election, Timing},
@@ -21,6 +22,10 @@ use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 const LEASE: Duration = Duration::from_secs(15);
+/// Time between two renewals, and between two looks where there is no watch.
+const RETRY: Duration = Duration::from_secs(2);
+/// Requests take no time here; a timer may fire up to a millisecond late.
+const MOMENT: Duration = Duration::from_millis(2);
 
 /// Who worked, from when, and until when if it ended.
 type Entry = (String, Instant, Option<Instant>);
@@ -116,6 +121,13 @@ fn sharing(
     Candidate { task, shutdown }
 }
 
+async fn delete_lease(world: &World) {
+    let lease = ApiResource::from_gvk(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"));
+    let namespace = Some("remuda-system");
+    let deleted = world.objects.delete(&lease, namespace, "manager", None);
+    deleted.await.unwrap();
+}
+
 async fn world() -> World {
     let world = World::new().await;
     world
@@ -127,24 +139,97 @@ async fn world() -> World {
     world
 }
 
-#[tokio::test(start_paused = true)]
-async fn whoever_is_killed_is_followed_within_a_lease() {
-    let (world, diary, never) = (world().await, Diary::default(), Tripwire::never());
-    let mut leader = candidate(&world, "0", &never, &diary, false);
+/// Kills twenty leaders, one after the other and at odd moments; how long each was followed after.
+async fn takeovers(watch: impl Fn(&Tripwire)) -> Vec<Duration> {
+    let (world, diary, wire) = (world().await, Diary::default(), Tripwire::never());
+    watch(&wire);
+    let mut leader = candidate(&world, "0", &wire, &diary, false);
     world.pass(Duration::from_secs(1)).await;
     for round in 1..=20 {
-        let next = candidate(&world, &round.to_string(), &never, &diary, false);
-        world.pass(Duration::from_secs(60 + round % 7)).await;
+        let next = candidate(&world, &round.to_string(), &wire, &diary, false);
+        let odd = Duration::from_millis(round * 331);
+        world.pass(Duration::from_mins(1) + odd).await;
         assert_eq!(diary.who_works(), [(round - 1).to_string()]);
         leader.task.abort();
-        world.pass(LEASE + Duration::from_secs(3)).await;
+        world.pass(LEASE + RETRY + MOMENT).await;
         assert_eq!(diary.who_works(), [round.to_string()]);
         leader = next;
     }
-    let gaps = diary.gaps();
+    diary.gaps()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_killed_is_followed_within_a_lease() {
+    let gaps = takeovers(|_| {}).await;
     assert_eq!(gaps.len(), 20);
-    let longest = gaps.into_iter().max().unwrap();
-    assert!(longest <= LEASE + Duration::from_secs(3), "{longest:?}");
+    // The lease runs from the last renewal, which was at most a retry before the end.
+    for gap in &gaps {
+        assert!(*gap <= LEASE + MOMENT, "{gap:?}");
+        assert!(*gap + RETRY + MOMENT >= LEASE, "{gap:?}");
+    }
+    let spread = gaps
+        .iter()
+        .max()
+        .unwrap()
+        .abs_diff(*gaps.iter().min().unwrap());
+    assert!(
+        spread > RETRY / 2,
+        "they were killed at different moments: {gaps:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_watch_the_lease_is_polled() {
+    let silent = |wire: &Tripwire| wire.deafen("/leases");
+    let broken = |wire: &Tripwire| wire.break_watches("/leases");
+    for gaps in [takeovers(silent).await, takeovers(broken).await] {
+        assert_eq!(gaps.len(), 20);
+        let longest = gaps.iter().max().unwrap();
+        assert!(*longest <= LEASE + RETRY + MOMENT, "{longest:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_asks_for_nothing_while_the_watch_shows_renewals() {
+    let (world, diary, never) = (world().await, Diary::default(), Tripwire::never());
+    let _one = candidate(&world, "one", &never, &diary, false);
+    world.pass(Duration::from_secs(1)).await;
+    let _two = candidate(&world, "two", &never, &diary, false);
+    world.pass(Duration::from_secs(10)).await;
+    let count = || ["get", "list", "watch", "update"].map(|it| world.requests.count(it, "leases"));
+    let before = count();
+    world.pass(Duration::from_mins(1)).await;
+    let after = count();
+    let [reads, lists, watches, writes] = [0, 1, 2, 3].map(|it| after[it] - before[it]);
+    assert!(writes >= 29, "the leader renews");
+    assert_eq!(
+        (reads, lists, watches),
+        (writes, 0, 0),
+        "only the leader asks"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_deleted_holds_until_it_would_be_over() {
+    let (world, diary) = (world().await, Diary::default());
+    let one = candidate(&world, "one", &Tripwire::never(), &diary, false);
+    world.pass(Duration::from_secs(1)).await;
+    let _two = candidate(&world, "two", &Tripwire::never(), &diary, false);
+    for _ in 0..20 {
+        world.pass(Duration::from_millis(5_300)).await;
+        delete_lease(&world).await;
+        world.pass(RETRY + MOMENT).await;
+        assert_eq!(diary.who_works(), ["one"], "it makes the lease again");
+    }
+    one.task.abort();
+    delete_lease(&world).await;
+    world.pass(LEASE + RETRY + MOMENT).await;
+    assert_eq!(diary.who_works(), ["two"]);
+    assert!(
+        diary.gaps()[0] + RETRY + MOMENT >= LEASE,
+        "{:?}",
+        diary.gaps()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,9 +282,9 @@ async fn who_is_told_to_stop_gives_the_lease_up() {
     world.pass(Duration::from_secs(30)).await;
     one.shutdown.cancel();
     one.task.await.unwrap();
-    world.pass(Duration::from_secs(3)).await;
+    world.pass(MOMENT).await;
     assert_eq!(diary.who_works(), ["two"]);
-    assert!(diary.gaps()[0] <= Duration::from_secs(3));
+    assert!(diary.gaps()[0] <= MOMENT, "{:?}", diary.gaps());
 }
 
 #[tokio::test(start_paused = true)]

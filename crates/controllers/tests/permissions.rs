@@ -54,15 +54,19 @@ async fn keep_certificates(world: &World) {
     }
 }
 
-/// Leads for a moment.
+/// Leads for a moment, while another waits.
 async fn lead(world: &World) {
+    tokio::join!(stand(world, "here"), stand(world, "there"));
+}
+
+async fn stand(world: &World, identity: &str) {
     let election = Election {
         objects: LiveObjects::new(world.manager_client()),
         clock: Arc::new(RuntimeClock::starting_at(world.now())),
         namespace: SYSTEM.to_owned(),
         name: "remuda-manager".to_owned(),
         share: Share::default(),
-        identity: "here".to_owned(),
+        identity: identity.to_owned(),
         timing: Timing::default(),
     };
     let shutdown = CancellationToken::new();

@@ -2,7 +2,7 @@
 //! ServiceAccount, with the rules of `remuda_controllers::permissions` and no others.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     convert::Infallible,
     future::Future,
     pin::Pin,
@@ -82,7 +82,8 @@ pub struct Requests {
 
 #[derive(Debug, Default)]
 struct Inner {
-    asked: Mutex<BTreeSet<Asked>>,
+    /// With how often it was asked.
+    asked: Mutex<BTreeMap<Asked, usize>>,
     refused: Mutex<Vec<String>>,
 }
 
@@ -90,7 +91,18 @@ impl Requests {
     /// Everything that was asked so far.
     pub fn asked(&self) -> BTreeSet<Asked> {
         let asked = self.inner.asked.lock();
-        asked.unwrap_or_else(PoisonError::into_inner).clone()
+        let asked = asked.unwrap_or_else(PoisonError::into_inner);
+        asked.keys().cloned().collect()
+    }
+
+    /// How often something was asked so far, of whichever objects of a resource.
+    pub fn count(&self, verb: &str, resource: &str) -> usize {
+        let asked = self.inner.asked.lock();
+        let asked = asked.unwrap_or_else(PoisonError::into_inner);
+        let meant = asked
+            .iter()
+            .filter(|(it, _)| it.verb == verb && it.resource == resource);
+        meant.map(|(_, times)| times).sum()
     }
 
     /// What the rules did not allow, in the server's words.
@@ -106,8 +118,9 @@ impl Requests {
     }
 
     fn note(&self, asked: Asked) {
-        let set = self.inner.asked.lock();
-        set.unwrap_or_else(PoisonError::into_inner).insert(asked);
+        let counts = self.inner.asked.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(asked).or_default() += 1;
     }
 
     /// Reads an answer that may be a refusal by RBAC, and hands it on.

@@ -60,6 +60,8 @@ struct Inner {
     cut: AtomicBool,
     /// Watches of paths with these ends show nothing.
     deaf: Mutex<Vec<String>>,
+    /// Watches of paths with these ends are refused.
+    unwatchable: Mutex<Vec<String>>,
     workload_writes: Mutex<Vec<String>>,
 }
 
@@ -107,14 +109,21 @@ impl Tripwire {
             .push(path_end.to_owned());
     }
 
-    fn is_deaf(&self, uri: &http::Uri) -> bool {
-        let watches = uri.query().is_some_and(|query| query.contains("watch="));
-        let deaf = self
-            .inner
-            .deaf
+    /// Watches of the management API that begin from now on and whose path ends like this fail.
+    pub fn break_watches(&self, path_end: &str) {
+        self.inner
+            .unwatchable
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        watches && deaf.iter().any(|end| uri.path().ends_with(end))
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(path_end.to_owned());
+    }
+
+    fn is_deaf(&self, uri: &http::Uri) -> bool {
+        watches_one_of(uri, &self.inner.deaf)
+    }
+
+    fn breaks(&self, uri: &http::Uri) -> bool {
+        watches_one_of(uri, &self.inner.unwatchable)
     }
 
     /// From now on workload clusters cannot be reached (`true`), or can again. Watches that run end
@@ -276,10 +285,14 @@ where
         let write = (!reads).then(|| format!("{} {path}", request.method()));
         let far = self.far;
         let shows_nothing = !far && tripwire.is_deaf(request.uri());
+        let breaks = !far && tripwire.breaks(request.uri());
         Box::pin(async move {
             tripwire.alive().await;
             if shows_nothing {
                 std::future::pending::<()>().await;
+            }
+            if breaks {
+                return Ok(unavailable());
             }
             if far && tripwire.inner.cut.load(Ordering::SeqCst) {
                 return Ok(unavailable());
@@ -317,6 +330,13 @@ where
             answer
         })
     }
+}
+
+/// Whether it is a watch of a path with one of these ends.
+fn watches_one_of(uri: &http::Uri, ends: &Mutex<Vec<String>>) -> bool {
+    let watches = uri.query().is_some_and(|query| query.contains("watch="));
+    let ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+    watches && ends.iter().any(|end| uri.path().ends_with(end))
 }
 
 fn unavailable() -> Response<Body> {

@@ -29,7 +29,7 @@ use serde_json::json;
 use crate::place::{PATIENCE, POOL, Place, free_port, status_of, until};
 
 /// How long a lease holds without renewal, and what a busy machine adds.
-const TAKEOVER: Duration = Duration::from_secs(15 + 15);
+const TAKEOVER: Duration = Duration::from_secs(15 + 5);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_managers_one_works_and_the_other_takes_over() {

@@ -259,7 +259,7 @@ impl Place {
             .arg("--aws-endpoint-url")
             .arg(format!("http://{}", self.aws_address))
             .args(arguments)
-            .env("RUST_LOG", "warn");
+            .env("RUST_LOG", "warn,remuda_controllers::election=info");
         command
     }
 
