@@ -389,6 +389,7 @@ impl<'a> House<'a> {
     ) {
         let resource = kind.resource();
         let metrics = self.ctx.metrics.clone();
+        metrics.works_on(kind);
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default().concurrency(self.options.concurrency_of(kind));
         let requests = paced(UnboundedReceiverStream::new(woken), interval(kind))

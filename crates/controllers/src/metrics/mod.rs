@@ -4,13 +4,18 @@
 //! | --- | --- |
 //! | `table` | every metric, once |
 //! | `series` | counters, gauges and histograms of a metric |
+//! | `meter` | what counts calls to a cloud |
 //! | `standing` | what is read at the moment of a scrape |
 //! | `captf` | the same and more under captf's names |
+//!
+//! What alerts count from the first one on is shown from the start, with 0: Prometheus sees no
+//! increase in a series that begins with 1.
 //!
 //! Labels take few values, or such as go with their object (the table states the bound): no names
 //! but those of pools, no messages, no ids.
 
 mod captf;
+mod meter;
 mod series;
 mod standing;
 pub mod table;
@@ -22,7 +27,7 @@ use prometheus_client::{
     encoding::{prometheus_text, text},
     registry::Registry,
 };
-use remuda_cloud::measured::{CallMeter, CallRecord, SweepAnswer};
+use remuda_cloud::measured::CallMeter;
 use remuda_plan::{
     driver::Driver,
     error::FailureClass,
@@ -37,6 +42,7 @@ use tokio::time::Instant;
 pub(crate) use self::standing::PoolStores;
 use self::{
     captf::{Captf, Told},
+    meter::CloudMeter,
     series::{Counters, Gauges, Histograms},
     standing::Standing,
 };
@@ -81,6 +87,18 @@ pub(crate) enum DrainEnd {
     GivenUp,
 }
 
+impl DrainEnd {
+    const ALL: [Self; 3] = [Self::Done, Self::TimedOut, Self::GivenUp];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::TimedOut => "timed_out",
+            Self::GivenUp => "given_up",
+        }
+    }
+}
+
 /// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventEnd {
@@ -90,6 +108,16 @@ pub(crate) enum EventEnd {
     Dropped,
     /// The API server did not take it.
     Failed,
+}
+
+impl EventEnd {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Dropped => "dropped",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// How a step of a plan ended.
@@ -140,6 +168,8 @@ impl Metrics {
         let all = &mut registry;
         let build = Gauges::new(all, &table::BUILD);
         build.set([version.to_owned().into()], 1);
+        let dropped =
+            ["Normal", "Warning"].map(|of| [of.into(), EventEnd::Dropped.as_str().into()]);
         Arc::new(Self {
             reconciles: Counters::new(all, &table::RECONCILES),
             reconcile_seconds: Histograms::new(all, &table::RECONCILE_SECONDS),
@@ -152,9 +182,13 @@ impl Metrics {
             throttles: Counters::new(all, &table::THROTTLES),
             sweep_age: Histograms::new(all, &table::SWEEP_AGE),
             sweep_last: Gauges::new(all, &table::SWEEP_LAST),
-            drains: Counters::new(all, &table::DRAINS),
+            drains: Counters::from_zero(
+                all,
+                &table::DRAINS,
+                DrainEnd::ALL.map(|end| [end.as_str().into()]),
+            ),
             drain_seconds: Histograms::new(all, &table::DRAIN_DURATION),
-            events: Counters::new(all, &table::EVENTS),
+            events: Counters::from_zero(all, &table::EVENTS, dropped),
             captf: Captf::new(all, version),
             standing,
             clock,
@@ -194,6 +228,14 @@ impl Metrics {
     /// Something woke an object.
     pub(crate) fn woken(&self, kind: Kind, key: ObjectKey) {
         self.standing.woken(kind, key);
+    }
+
+    /// A controller of this kind runs.
+    pub(crate) fn works_on(&self, kind: Kind) {
+        let of = kind.resource().kind;
+        for result in ["error", "panic"] {
+            self.reconciles.begin([of.clone().into(), result.into()]);
+        }
     }
 
     /// The object was woken, but it is gone.
@@ -284,23 +326,14 @@ impl Metrics {
 
     /// A drain ended.
     pub(crate) fn drained(&self, end: DrainEnd, took: Duration) {
-        let result = match end {
-            DrainEnd::Done => "done",
-            DrainEnd::TimedOut => "timed_out",
-            DrainEnd::GivenUp => "given_up",
-        };
+        let result = end.as_str();
         self.drains.count([result.into()]);
         self.drain_seconds.observe([result.into()], took);
     }
 
     /// An event was to be written.
     pub(crate) fn event(&self, severity: &'static str, end: EventEnd) {
-        let result = match end {
-            EventEnd::Written => "written",
-            EventEnd::Dropped => "dropped",
-            EventEnd::Failed => "failed",
-        };
-        self.events.count([severity.into(), result.into()]);
+        self.events.count([severity.into(), end.as_str().into()]);
     }
 }
 
@@ -338,57 +371,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.metrics.running.gauge([self.kind.clone().into()]).dec();
-    }
-}
-
-struct CloudMeter {
-    cloud: &'static str,
-    metrics: Arc<Metrics>,
-}
-
-impl fmt::Debug for CloudMeter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CloudMeter").field(&self.cloud).finish()
-    }
-}
-
-impl CallMeter for CloudMeter {
-    fn record(&self, call: &CallRecord) {
-        let metrics = &self.metrics;
-        let result = call.failed.map_or("success", class);
-        let region = || call.region.clone().into();
-        metrics
-            .calls
-            .count([self.cloud.into(), region(), call.call.into(), result.into()]);
-        metrics
-            .call_seconds
-            .observe([self.cloud.into(), call.call.into()], call.latency);
-        if call.failed == Some(FailureClass::Throttled) {
-            let by = "cloud";
-            metrics
-                .throttles
-                .count([self.cloud.into(), region(), by.into()]);
-        }
-    }
-
-    fn held_back(&self, region: &str) {
-        let region = region.to_owned().into();
-        let by = "budget";
-        self.metrics
-            .throttles
-            .count([self.cloud.into(), region, by.into()]);
-    }
-
-    fn answered(&self, answer: &SweepAnswer<'_>) {
-        let metrics = &self.metrics;
-        metrics.sweep_age.observe([self.cloud.into()], answer.age);
-        let age = i64::try_from(answer.age.as_secs()).unwrap_or(i64::MAX);
-        let read_at = metrics.clock.now().as_second().saturating_sub(age);
-        let region = answer.region.to_owned().into();
-        let newest = metrics.sweep_last.gauge([self.cloud.into(), region]);
-        if newest.get() < read_at {
-            newest.set(read_at);
-        }
     }
 }
 
@@ -441,6 +423,20 @@ mod tests {
         }
         for metric in table::METRICS.iter().filter(|it| it.labels.is_empty()) {
             assert!(scraped.contains(&known(metric)), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn what_alerts_count_from_the_first_one_on_is_shown_with_zero() {
+        let metrics = Metrics::new("1", Arc::new(SystemClock));
+        metrics.works_on(Kind::Machine);
+        let text = metrics.scrape(Exposition::Text);
+        for series in [
+            "remuda_drains_total{result=\"timed_out\"} 0\n",
+            "remuda_events_total{type=\"Warning\",result=\"dropped\"} 0\n",
+            "remuda_reconciles_total{kind=\"Machine\",result=\"panic\"} 0\n",
+        ] {
+            assert!(text.contains(series), "{series}{text}");
         }
     }
 

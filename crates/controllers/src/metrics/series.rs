@@ -72,6 +72,24 @@ impl<const N: usize> Counters<N> {
         Self::registered(registry, of, Counter::default)
     }
 
+    /// Counters of a metric, some of which are shown before they counted anything.
+    pub(super) fn from_zero<const K: usize>(
+        registry: &mut Registry,
+        of: &'static Metric,
+        shown: [[Value; N]; K],
+    ) -> Self {
+        let counters = Self::new(registry, of);
+        for values in shown {
+            counters.begin(values);
+        }
+        counters
+    }
+
+    /// Shows one, which counted nothing yet.
+    pub(super) fn begin(&self, values: [Value; N]) {
+        self.one(values);
+    }
+
     /// Counts one.
     pub(super) fn count(&self, values: [Value; N]) {
         self.one(values).inc();
