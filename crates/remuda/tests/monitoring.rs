@@ -3,16 +3,18 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test reports by panicking"
+    clippy::print_stderr,
+    reason = "a test reports by panicking, and says what it skips"
 )]
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use remuda_controllers::metrics::table::{METRICS, Metric, MetricKind};
 use serde_json::Value;
 
 const DASHBOARD: &str = include_str!("../../../deploy/monitoring/dashboard.json");
 const ALERTS: &str = include_str!("../../../deploy/monitoring/alerts.yaml");
+const ALERT_TESTS: &str = include_str!("../../../deploy/monitoring/alerts_test.yaml");
 const CAPTF: &str = include_str!("../../../docs/spec/captf-contract.md");
 const MOVING: &str = include_str!("../../../docs/howto/moving-from-captf.md");
 const CONFORMANCE: &str = include_str!("../../../docs/reference/conformance.md");
@@ -261,6 +263,47 @@ fn every_alert_asks_for_metrics_that_exist_and_says_what_to_do() {
             let label = words(label).next().unwrap();
             assert!(known.contains(label), "{name} says {label}");
         }
+    }
+}
+
+#[test]
+fn every_alert_is_tried_both_ways() {
+    let tests: Value = serde_saphyr::from_str(ALERT_TESTS).unwrap();
+    let (mut fires, mut waits) = (BTreeSet::new(), BTreeSet::new());
+    let cases = tests["tests"].as_array().unwrap().iter();
+    for case in cases.flat_map(|case| case["alert_rule_test"].as_array().unwrap()) {
+        let name = case["alertname"].as_str().unwrap();
+        let expected = case["exp_alerts"].as_array().unwrap();
+        let side = if expected.is_empty() {
+            &mut waits
+        } else {
+            &mut fires
+        };
+        side.insert(name);
+    }
+    let alerts: Value = serde_saphyr::from_str(ALERTS).unwrap();
+    let mut names = Vec::new();
+    texts(&alerts, "alert", &mut names);
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    assert_eq!((&fires, &waits), (&names, &names));
+}
+
+/// Prometheus' own parser, and its own clock.
+#[test]
+fn promtool_takes_the_alert_rules_and_they_fire_when_they_should() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/monitoring");
+    for arguments in [["check", "alerts.yaml"], ["test", "alerts_test.yaml"]] {
+        let output = Command::new("promtool")
+            .args([arguments[0], "rules", arguments[1]])
+            .current_dir(&folder)
+            .output();
+        let Ok(output) = output else {
+            eprintln!("skipped: promtool (Debian's package prometheus) is not in PATH");
+            return;
+        };
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(output.status.success(), "{said}");
     }
 }
 
