@@ -1,4 +1,4 @@
-//! Repository chores, one file each: `cargo xtask test`, `deploy`, `permissions`, `proofs`, `reference`,
+//! Repository chores, one file each: `cargo xtask test`, `deploy`, `image`, `permissions`, `proofs`, `reference`,
 //! `release`, `soak`, `tidy`.
 #![allow(
     clippy::print_stdout,
@@ -8,7 +8,9 @@
 
 mod dependencies;
 mod deploy;
+mod elf;
 mod features;
+mod image;
 mod pages;
 mod permissions;
 mod proofs;
@@ -46,6 +48,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Build the manager's image from a static binary, and run it once.
+    Image(image::Options),
     /// Write `deploy/aws/iam-policy.json` and `deploy/azure/role.json` from the tables of cloud calls
     /// (or, with --check, compare).
     Permissions {
@@ -84,6 +88,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Test(options) => test::run(&root, &options),
         Chore::Deploy { check } => deploy::run(&root, check),
+        Chore::Image(options) => image::run(&root, &options),
         Chore::Permissions { check } => permissions::run(&root, check),
         Chore::Proofs(options) => proofs::run(&root, &options),
         Chore::Reference { check } => reference::run(&root, check),

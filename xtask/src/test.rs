@@ -62,6 +62,16 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
             Err(why) => println!("skipping the tests in a browser: {why:#}"),
         }
     }
+    match tools::prometheus(root) {
+        Ok(None) => {}
+        Ok(Some(programs)) => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(programs).chain(std::env::split_paths(&path));
+            tests.env("PATH", std::env::join_paths(folders)?);
+        }
+        Err(why) if options.strict => return Err(why),
+        Err(why) => println!("skipping the tests with Prometheus: {why:#}"),
+    }
     if !options.only_tests {
         tools::run(cargo(root).args(["fmt", "--all", "--check"]))?;
         tidy::run(root)?;

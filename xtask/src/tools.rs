@@ -59,7 +59,7 @@ pub(crate) fn remuda_says(root: &Path, arguments: &[&str]) -> Result<String> {
 }
 
 /// Whether a program answers when called with these arguments.
-fn answers(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)
         .args(arguments)
         .stdout(Stdio::null())
@@ -104,34 +104,80 @@ pub(crate) fn browser() -> Result<()> {
     Ok(())
 }
 
+/// The folder with prometheus and promtool, for the tests of metrics, alerts and the dashboard; `None`
+/// when they are in PATH. Debian's package is unpacked below `target/`: installed, it would start a
+/// service.
+pub(crate) fn prometheus(root: &Path) -> Result<Option<PathBuf>> {
+    let there = |folder: &Path| {
+        let answers =
+            |program: &str| answers(&folder.join(program).to_string_lossy(), &["--version"]);
+        answers("prometheus") && answers("promtool")
+    };
+    if there(Path::new("")) {
+        return Ok(None);
+    }
+    let folder = root.join("target/xtask/prometheus");
+    let programs = folder.join("usr/bin");
+    if !there(&programs) {
+        println!(
+            "prometheus (Debian's package) goes into {}",
+            folder.display()
+        );
+        std::fs::create_dir_all(&folder)?;
+        let download = ["download", "-q", "prometheus"];
+        let mut fetched = Command::new("apt-get");
+        if run(fetched.args(download).current_dir(&folder)).is_err() {
+            // The lists of packages are not there yet.
+            apt(&["update", "-q"])?;
+            run(Command::new("apt-get").args(download).current_dir(&folder))?;
+        }
+        for entry in std::fs::read_dir(&folder)? {
+            let file = entry?.path();
+            if file.extension().is_some_and(|it| it == "deb") {
+                run(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&folder))?;
+                std::fs::remove_file(&file)?;
+            }
+        }
+    }
+    ensure!(
+        there(&programs),
+        "prometheus does not answer, although it is there"
+    );
+    Ok(Some(programs))
+}
+
 /// Installs Debian packages, or says which command would.
 fn install(packages: &[&str]) -> Result<()> {
-    let root = answers("sh", &["-c", "[ \"$(id -u)\" = 0 ]"]);
-    let sudo = !root && answers("sudo", &["-n", "true"]);
+    let may = is_root() || answers("sudo", &["-n", "true"]);
     let by_hand = format!("sudo apt-get install -y {}", packages.join(" "));
-    if !answers("apt-get", &["--version"]) || !(root || sudo) {
+    if !answers("apt-get", &["--version"]) || !may {
         bail!("missing: {}. Install with: {by_hand}", packages.join(", "));
     }
     println!("installing {} (Debian packages)", packages.join(", "));
-    let apt = |arguments: &[&str]| {
-        let mut command = if root {
-            Command::new("apt-get")
-        } else {
-            Command::new("sudo")
-        };
-        if sudo {
-            command.arg("apt-get");
-        }
-        run(command
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive"))
-    };
     apt(&["update", "-q"])?;
     apt(&[
         &["install", "-y", "-q", "--no-install-recommends"],
         packages,
     ]
     .concat())
+}
+
+/// apt-get, as root.
+fn apt(arguments: &[&str]) -> Result<()> {
+    let mut command = if is_root() {
+        Command::new("apt-get")
+    } else {
+        let mut sudo = Command::new("sudo");
+        sudo.args(["-n", "apt-get"]);
+        sudo
+    };
+    run(command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn is_root() -> bool {
+    answers("sh", &["-c", "[ \"$(id -u)\" = 0 ]"])
 }
 
 /// kubectl in PATH, new enough; otherwise what to say.

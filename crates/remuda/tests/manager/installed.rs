@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::{
     genuine,
-    place::{Manager, PATIENCE, POOL, Place, SYSTEM, free_port, status_of, until},
+    pages::{Reader, repository, steps},
+    place::{self, Manager, PATIENCE, POOL, Place, SYSTEM, free_port, status_of, until},
 };
 
 /// Applies what `remuda install` prints; a server without `policy/v1` (before Kubernetes 1.21) has
@@ -155,4 +156,37 @@ async fn a_dry_run_says_what_would_come_and_changes_nothing() {
     let kinds = Kind::CustomResourceDefinition.resource();
     let found = place.objects.list_of(&kinds, None, "").await.unwrap();
     assert!(found.is_empty(), "nothing was made");
+}
+
+/// The page about installing, to the letter: each way on a server of its own, for they are ways to
+/// the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_about_installing_is_followed() {
+    if !place::has_kubectl() {
+        println!("skipped: kubectl (1.29 or newer) is not in PATH");
+        return;
+    }
+    let page = "docs/howto/install.md";
+    let text = std::fs::read_to_string(repository().join(page)).unwrap();
+    let mut ways = 0;
+    for way in text.split("\n## ").filter(|it| !steps(it).is_empty()) {
+        let place = Place::embedded().await;
+        let home = tempfile::tempdir().unwrap();
+        let deploy = repository().join("deploy").canonicalize().unwrap();
+        std::os::unix::fs::symlink(deploy, home.path().join("deploy")).unwrap();
+        let reader = Reader {
+            home: home.path().to_owned(),
+            variables: vec![
+                ("KUBECONFIG", place.kubeconfig()),
+                ("HOME", home.path().to_owned()),
+            ],
+        };
+        let followed = tokio::task::spawn_blocking({
+            let way = way.to_owned();
+            move || reader.follow(page, &way)
+        });
+        followed.await.unwrap();
+        ways += 1;
+    }
+    assert!(ways >= 4, "{ways}");
 }

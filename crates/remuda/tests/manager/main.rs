@@ -13,13 +13,14 @@
 mod genuine;
 mod installed;
 mod load;
+mod mounted;
 mod packages;
+#[path = "../pages/mod.rs"]
+#[allow(dead_code, reason = "the tests of `remuda up` follow whole pages")]
+mod pages;
 mod place;
 mod telemetry;
 mod tracing;
-
-// `genuine` makes a key with it.
-use rcgen as _;
 
 use std::{path::PathBuf, process::Command, time::Duration};
 

@@ -328,6 +328,12 @@ impl Place {
             .unwrap();
     }
 
+    /// A cluster-scoped object of whichever kind; it must be there.
+    pub(crate) async fn get_any(&self, of_kind: &Value, name: &str) -> Value {
+        let found = self.objects.get_of(&resource(of_kind), None, name).await;
+        found.unwrap().unwrap_or_else(|| panic!("no {name}"))
+    }
+
     /// An object of the team.
     pub(crate) async fn get(&self, kind: Kind, name: &str) -> Option<Value> {
         let resource = kind.resource();
@@ -427,6 +433,13 @@ pub(crate) async fn ask(port: u16, path: &str, accept: &str) -> Option<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.ok()?;
     Some(answer)
+}
+
+/// Whether kubectl can be run.
+pub(crate) fn has_kubectl() -> bool {
+    let mut asked = Command::new("kubectl");
+    asked.args(["version", "--client"]);
+    asked.output().is_ok_and(|output| output.status.success())
 }
 
 /// A port that nothing listens on.

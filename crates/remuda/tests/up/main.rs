@@ -15,5 +15,8 @@ mod browser;
 mod dashboard;
 mod data_dir;
 mod doctor;
+#[path = "../pages/mod.rs"]
+mod pages;
+mod prometheus;
 mod running;
 mod tour;
