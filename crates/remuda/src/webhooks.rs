@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use axum::Router;
 use kube::Client;
 use remuda_controllers::{
     admission::{Admission, Certificates, Endpoint, Keeper, Listener, Rotating, Scope},
@@ -26,23 +27,25 @@ pub(crate) struct Settings {
 }
 
 /// Serves the webhooks until `shutdown`. They have a certificate, and API servers know of them,
-/// after the first pass of the keeper that is returned.
+/// after the first pass of the keeper that is returned, beside what answers in this process.
 pub(crate) fn serve(
     client: &Client,
     listener: TcpListener,
     settings: Settings,
     shutdown: &CancellationToken,
-) -> Result<Keeper> {
+) -> Result<(Keeper, Router)> {
     let rotating = Arc::<Rotating>::default();
     let router = Admission::new(client.clone(), settings.gates).router();
-    let webhooks = Listener::new(router, rotating.clone()).context("TLS of the webhooks")?;
+    let webhooks =
+        Listener::new(router.clone(), rotating.clone()).context("TLS of the webhooks")?;
     tokio::spawn(webhooks.serve(listener, shutdown.clone()));
-    Ok(Keeper {
+    let keeper = Keeper {
         objects: LiveObjects::new(client.clone()),
         clock: Arc::new(SystemClock),
         certificates: settings.certificates,
         endpoint: settings.endpoint,
         scope: settings.scope,
         rotating,
-    })
+    };
+    Ok((keeper, router))
 }

@@ -127,8 +127,8 @@ impl Builder {
         self
     }
 
-    /// Finds the services that configurations of webhooks name. Without it, only webhooks at a URL
-    /// can be called.
+    /// Finds the services that configurations of webhooks name, and the webhooks of this process.
+    /// Without it, only webhooks at a URL can be called, each over a connection.
     #[must_use]
     pub fn service_resolver(mut self, resolver: Arc<dyn ServiceResolver>) -> Self {
         self.webhooks = Arc::new(Webhooks::new(resolver));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, header};
+use http::{Method, Request, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -31,6 +31,8 @@ use super::{NoServices, ServiceResolver};
 const CALLS: usize = 256;
 /// The largest answer that is read: ours, because a list of converted objects comes back in one.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// The port of a URL without one.
+const HTTPS: u16 = 443;
 /// Endpoints whose connections are kept; beyond, all are made anew.
 const KEPT: usize = 64;
 
@@ -93,7 +95,7 @@ impl Webhooks {
         let uri = endpoint
             .uri(timeout)
             .ok_or_else(|| post("unsupported protocol scheme"))?;
-        let way = self.way(instance, endpoint).map_err(|e| post(&e))?;
+        let way = self.way(instance, endpoint, &uri).map_err(|e| post(&e))?;
         let body = serde_json::to_vec(review).expect("a JSON value always serialises");
         let request = Request::builder()
             .method(Method::POST)
@@ -117,11 +119,20 @@ impl Webhooks {
         }
     }
 
-    fn way(&self, instance: &str, endpoint: &Endpoint) -> Result<Way, String> {
-        let here = endpoint.service.as_ref().and_then(|service| {
-            self.resolver
-                .in_process(instance, &service.namespace, &service.name, service.port)
-        });
+    fn way(&self, instance: &str, endpoint: &Endpoint, uri: &Uri) -> Result<Way, String> {
+        let resolver = &self.resolver;
+        let here = match &endpoint.service {
+            Some(Service {
+                namespace,
+                name,
+                port,
+            }) => resolver.in_process(instance, namespace, name, *port),
+            None => resolver.in_process_at(
+                instance,
+                uri.host().unwrap_or_default(),
+                uri.port_u16().unwrap_or(HTTPS),
+            ),
+        };
         match here {
             Some(router) => Ok(Way::InProcess(router)),
             None => self.connections(instance, endpoint).map(Way::Connections),

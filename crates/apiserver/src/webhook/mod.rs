@@ -44,6 +44,14 @@ pub trait ServiceResolver: Send + Sync + 'static {
         let _ = (instance, namespace, name, port);
         None
     }
+
+    /// The webhooks of this very process behind the host and port of a URL that a configuration
+    /// names: they are called without a connection, so no certificate is looked at. The same time
+    /// limit holds, and the same is asked of the answer.
+    fn in_process_at(&self, instance: &str, host: &str, port: u16) -> Option<axum::Router> {
+        let _ = (instance, host, port);
+        None
+    }
 }
 
 /// Knows no service.

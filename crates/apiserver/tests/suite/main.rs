@@ -24,6 +24,7 @@ mod golden_validation;
 mod granting;
 mod hooks;
 mod http;
+mod in_process_hooks;
 mod instances;
 mod kubectl;
 mod kubectl_access;

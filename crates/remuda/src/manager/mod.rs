@@ -208,7 +208,7 @@ async fn serve_webhooks(
         }),
         gates: args.features.gates.clone(),
     };
-    let keeper = webhooks::serve(client, listener, settings, shutdown)?;
+    let (keeper, _) = webhooks::serve(client, listener, settings, shutdown)?;
     tokio::spawn(keep(keeper, health.clone(), shutdown.clone()));
     Ok(())
 }

@@ -130,7 +130,8 @@ impl Up {
         let last = UpState::read(dir);
         let which = Which::of(args, dir, &last)?;
         progress.begin("Kubernetes API");
-        let (server, serving) = serve(dir, args, last.api_port).await?;
+        let own_webhooks = Arc::<webhooks::Own>::default();
+        let (server, serving) = serve(dir, args, last.api_port, own_webhooks.clone()).await?;
         let router = server.management().router();
         let router = match &setting.requests {
             Some(requests) => requests.counting(router),
@@ -143,7 +144,8 @@ impl Up {
         let installation = install::installation(&client).await?;
         let shutdown = CancellationToken::new();
         let gates = args.features.gates.clone();
-        let webhook_port = webhooks::serve(&client, last.webhook_port, gates, &shutdown).await?;
+        let webhook_port =
+            webhooks::serve(&client, own_webhooks, last.webhook_port, gates, &shutdown).await?;
         progress.done(&format!(
             "{} with {kinds} kinds of its own",
             serving.url(&server.management())
@@ -350,10 +352,17 @@ async fn cloud<C: Paced>(
 
 /// Opens the store and listens: on the port that was asked for, else where it listened last time,
 /// else on a free one.
-async fn serve(dir: &Path, args: &UpArgs, last: u16) -> Result<(ApiServer, Arc<Serving>)> {
+async fn serve(
+    dir: &Path,
+    args: &UpArgs,
+    last: u16,
+    webhooks: Arc<webhooks::Own>,
+) -> Result<(ApiServer, Arc<Serving>)> {
     let asked = args.port;
     let store = state::prepare(dir)?;
-    let mut builder = ApiServer::builder().data_dir(store);
+    let mut builder = ApiServer::builder()
+        .data_dir(store)
+        .service_resolver(webhooks);
     if let Some(keys) = &args.key_file {
         builder = builder.key_file(keys);
     }

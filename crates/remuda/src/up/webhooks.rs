@@ -1,7 +1,12 @@
 //! The admission webhooks of `remuda up`: the manager's own, on loopback.
 
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
 use anyhow::{Context, Result};
+use axum::Router;
 use kube::Client;
+use remuda_apiserver::ServiceResolver;
 use remuda_controllers::admission::{CERTIFICATES, Certificates, Endpoint, Scope};
 use remuda_plan::admission::Gates;
 use tokio::net::TcpListener;
@@ -10,10 +15,46 @@ use tokio_util::sync::CancellationToken;
 use super::{install::SYSTEM_NAMESPACE, state::loopback};
 use crate::webhooks::{self, Settings};
 
+/// How the management API reaches the webhooks once they are served: it is in the same process, so
+/// its calls need no connection. Others find them on loopback.
+#[derive(Default)]
+pub(crate) struct Own(Mutex<Option<(SocketAddr, Router)>>);
+
+impl Own {
+    fn set(&self, webhooks: Option<(SocketAddr, Router)>) {
+        *self.0.lock().expect("no holder of this lock panics") = webhooks;
+    }
+}
+
+/// Takes the webhooks from the API server when it goes: they hold clients of the server that holds
+/// them, so that neither would go.
+struct Lent(Arc<Own>);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
+}
+
+impl ServiceResolver for Own {
+    fn resolve(&self, _: &str, _: &str, _: &str, _: u16) -> Option<SocketAddr> {
+        None
+    }
+
+    fn in_process_at(&self, instance: &str, host: &str, port: u16) -> Option<Router> {
+        let webhooks = self.0.lock().expect("no holder of this lock panics");
+        let (address, router) = webhooks.as_ref()?;
+        let same =
+            instance.is_empty() && port == address.port() && host.parse() == Ok(address.ip());
+        same.then(|| router.clone())
+    }
+}
+
 /// Serves the webhooks and installs their configurations; returns the port. `last` is the one that
 /// stored configurations name.
 pub(crate) async fn serve(
     client: &Client,
+    own: Arc<Own>,
     last: Option<u16>,
     gates: Gates,
     shutdown: &CancellationToken,
@@ -24,9 +65,9 @@ pub(crate) async fn serve(
             .await
             .context("listening for admission reviews")?,
     };
-    let port = listener.local_addr()?.port();
+    let address = listener.local_addr()?;
     let settings = Settings {
-        endpoint: Endpoint::Host(loopback(port).to_string()),
+        endpoint: Endpoint::Host(address.to_string()),
         certificates: Certificates::Own {
             namespace: SYSTEM_NAMESPACE.to_owned(),
             secret: CERTIFICATES.to_owned(),
@@ -34,11 +75,41 @@ pub(crate) async fn serve(
         scope: Some(Scope::ALL),
         gates,
     };
-    let keeper = webhooks::serve(client, listener, settings, shutdown)?;
+    let (keeper, router) = webhooks::serve(client, listener, settings, shutdown)?;
+    own.set(Some((address, router)));
+    let (lent, ending) = (Lent(own), shutdown.clone());
+    tokio::spawn(async move {
+        ending.cancelled().await;
+        drop(lent);
+    });
     keeper
         .pass()
         .await
         .context("installing the admission webhooks")?;
     tokio::spawn(keeper.run(shutdown.clone()));
-    Ok(port)
+    Ok(address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_management_api_has_them_at_hand_and_only_at_their_own_address() {
+        let own = Arc::<Own>::default();
+        assert!(own.in_process_at("", "127.0.0.1", 9443).is_none());
+        own.set(Some((loopback(9443), Router::new())));
+        let lent = Lent(own.clone());
+        assert!(own.in_process_at("", "127.0.0.1", 9443).is_some());
+        for (instance, host, port) in [
+            ("demo/ranch", "127.0.0.1", 9443),
+            ("", "127.0.0.2", 9443),
+            ("", "localhost", 9443),
+            ("", "127.0.0.1", 443),
+        ] {
+            assert!(own.in_process_at(instance, host, port).is_none(), "{host}");
+        }
+        drop(lent);
+        assert!(own.in_process_at("", "127.0.0.1", 9443).is_none());
+    }
 }
