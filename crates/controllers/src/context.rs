@@ -7,7 +7,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kube::{Client, api::DynamicObject, runtime::reflector::Store};
+use kube::Client;
 use remuda_api::keys::label;
 use remuda_cloud::PoolBackend;
 use remuda_plan::{
@@ -20,7 +20,7 @@ use remuda_plan::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Clock, events::Recorder, metrics::Metrics, objects::LiveObjects,
+    clock::Clock, events::Recorder, metrics::Metrics, objects::LiveObjects, watching::Kept,
     workload::WorkloadClusters,
 };
 
@@ -46,7 +46,7 @@ pub struct Context {
     /// Asked to stop: no new operation starts, running ones end as interrupted.
     pub shutdown: CancellationToken,
     /// All MachinePools with the ids they have registered; unset where nothing watches.
-    pub(crate) machine_pools: OnceLock<Store<DynamicObject>>,
+    pub(crate) machine_pools: OnceLock<Kept>,
     memories: Memories,
 }
 

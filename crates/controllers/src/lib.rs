@@ -46,6 +46,7 @@ mod machine_pool;
 mod pacing;
 mod passes;
 mod patch;
+mod pool_members;
 mod publish;
 mod record;
 mod requeue;

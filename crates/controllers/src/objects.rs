@@ -5,11 +5,12 @@
 //! is an error, never an absent object. Error texts carry no times and no request ids, because they
 //! end up in conditions.
 
+mod given;
 mod unmanaged;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
 use async_trait::async_trait;
@@ -22,12 +23,16 @@ use kube::{
         },
     },
 };
-use remuda_plan::pool::objects::PoolObject;
 use serde_json::Value;
 use tracing::Instrument as _;
 
+pub use self::given::GivenObjects;
 use self::unmanaged::Unmanaged;
-use crate::{kinds::Kind, terraform_machine_pool::PoolKey, watching::Glances};
+use crate::{
+    kinds::Kind,
+    pool_members::{MembersOf, PoolMembers},
+    watching::Glances,
+};
 
 /// Why a request to the Kubernetes API failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +88,12 @@ pub trait Objects: Send + Sync {
         self.get(kind, namespace, name).await
     }
 
+    /// The members of a pool by the labels of its cluster and its pool, as new as whatever woke the
+    /// reader; `None`: nobody watches them. For passes that take nothing away.
+    fn glance_at_pool(&self, _namespace: &str, _cluster: &str, _pool: &str) -> Option<MembersOf> {
+        None
+    }
+
     /// All objects of a kind with a label selector; an empty namespace means all namespaces.
     ///
     /// # Errors
@@ -100,6 +111,7 @@ pub trait Objects: Send + Sync {
 pub struct LiveObjects {
     client: Client,
     watched: Arc<RwLock<BTreeMap<Kind, Glances>>>,
+    members: Arc<OnceLock<PoolMembers>>,
     keeps_managers: bool,
 }
 
@@ -109,6 +121,7 @@ impl LiveObjects {
         Self {
             client,
             watched: Arc::default(),
+            members: Arc::default(),
             keeps_managers: false,
         }
     }
@@ -126,6 +139,11 @@ impl LiveObjects {
     pub(crate) fn glance_at(&self, kind: Kind, glances: Glances) {
         let mut watched = self.watched.write().unwrap_or_else(PoisonError::into_inner);
         watched.insert(kind, glances);
+    }
+
+    /// Watches show the members of pools from now on. What serves a second run keeps the first one's.
+    pub(crate) fn glance_at_members(&self) -> PoolMembers {
+        self.members.get_or_init(PoolMembers::default).clone()
     }
 
     /// The client underneath, for watches.
@@ -428,6 +446,10 @@ impl Objects for LiveObjects {
         }
     }
 
+    fn glance_at_pool(&self, namespace: &str, cluster: &str, pool: &str) -> Option<MembersOf> {
+        self.members.get()?.of(namespace, cluster, pool)
+    }
+
     async fn list(
         &self,
         kind: Kind,
@@ -436,98 +458,6 @@ impl Objects for LiveObjects {
     ) -> Result<Vec<Value>, ApiError> {
         let namespace = (kind.is_namespaced() && !namespace.is_empty()).then_some(namespace);
         self.list_of(&kind.resource(), namespace, selector).await
-    }
-}
-
-/// Objects given beforehand, for example read from manifests.
-#[derive(Debug, Clone, Default)]
-pub struct GivenObjects {
-    objects: BTreeMap<(Kind, String, String), Value>,
-}
-
-impl GivenObjects {
-    /// Takes parsed manifests; kinds that no pool reads are ignored. Objects without a namespace
-    /// are put into `default_namespace`.
-    pub fn new(manifests: impl IntoIterator<Item = Value>, default_namespace: &str) -> Self {
-        let mut objects = BTreeMap::new();
-        for mut manifest in manifests {
-            let text = |pointer: &str| {
-                manifest
-                    .pointer(pointer)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let Some(kind) = Kind::from_manifest(&text("/apiVersion"), &text("/kind")) else {
-                continue;
-            };
-            let name = text("/metadata/name");
-            let namespace = match (kind.is_namespaced(), text("/metadata/namespace")) {
-                (false, _) => String::new(),
-                (true, given) if given.is_empty() => default_namespace.to_owned(),
-                (true, given) => given,
-            };
-            if kind.is_namespaced()
-                && let Some(metadata) = manifest.get_mut("metadata").and_then(Value::as_object_mut)
-            {
-                metadata.insert("namespace".to_owned(), Value::String(namespace.clone()));
-            }
-            objects.insert((kind, namespace, name), manifest);
-        }
-        Self { objects }
-    }
-
-    /// The same with one pool replaced.
-    #[must_use]
-    pub(crate) fn with_pool(mut self, key: &PoolKey, pool: &PoolObject) -> Self {
-        let id = (
-            Kind::TerraformMachinePool,
-            key.namespace.clone(),
-            key.name.clone(),
-        );
-        if let Ok(value) = serde_json::to_value(pool) {
-            self.objects.insert(id, value);
-        }
-        self
-    }
-
-    /// Names of the pools among the objects, as (namespace, name).
-    pub fn pools(&self) -> Vec<(String, String)> {
-        self.objects
-            .keys()
-            .filter(|(kind, _, _)| *kind == Kind::TerraformMachinePool)
-            .map(|(_, namespace, name)| (namespace.clone(), name.clone()))
-            .collect()
-    }
-}
-
-#[async_trait]
-impl Objects for GivenObjects {
-    async fn get(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Value>, ApiError> {
-        let namespace = if kind.is_namespaced() { namespace } else { "" };
-        let key = (kind, namespace.to_owned(), name.to_owned());
-        Ok(self.objects.get(&key).cloned())
-    }
-
-    async fn list(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        _selector: &str,
-    ) -> Result<Vec<Value>, ApiError> {
-        Ok(self
-            .objects
-            .iter()
-            .filter(|((of, within, _), _)| {
-                *of == kind && (namespace.is_empty() || within == namespace)
-            })
-            .map(|(_, object)| object.clone())
-            .collect())
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
     kinds::Kind,
     machine, machine_health_check, machine_pool,
     metrics::PoolStores,
-    pacing::{interval, paced},
+    pacing::{Pace, paced},
     passes::{self, Reconciled},
     requeue::Failures,
     share::work_on,
@@ -48,10 +48,13 @@ pub struct Options {
     pub namespace: Option<String>,
     /// Infrastructure pools worked on at once.
     pub concurrency: u16,
-    /// Objects of each other kind worked on at once; `None`: as many as upstream's controllers do,
-    /// and no fewer than pools. Waiting in a queue an object costs nothing and its changes become
-    /// one; worked on it holds all that it reads.
+    /// Objects of each other kind but Machines worked on at once; `None`: as many as upstream's
+    /// controllers do, and no fewer than pools. Waiting in a queue an object costs nothing and its
+    /// changes become one; worked on it holds all that it reads.
     pub core_concurrency: Option<u16>,
+    /// Machines worked on at once; `None`: likewise. A Machine holds little, and waits for several
+    /// writes of its own.
+    pub machine_concurrency: Option<u16>,
     /// Which part of the work is done here.
     pub share: Share,
 }
@@ -66,8 +69,11 @@ impl Options {
             Kind::MachinePool | Kind::MachineHealthCheck | Kind::Cluster => 50,
             _ => 1,
         };
-        let by_default = self.concurrency.max(upstreams);
-        self.core_concurrency.unwrap_or(by_default)
+        let given = match kind {
+            Kind::Machine => self.machine_concurrency,
+            _ => self.core_concurrency,
+        };
+        given.unwrap_or(self.concurrency.max(upstreams))
     }
 }
 
@@ -79,6 +85,7 @@ impl Default for Options {
             namespace: None,
             concurrency: 10,
             core_concurrency: None,
+            machine_concurrency: None,
             share: Share::default(),
         }
     }
@@ -123,7 +130,7 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         watch_filter: ctx.manager.watch_filter.clone(),
     });
     // A context that serves a second run keeps the first one's: there is one a process.
-    let _ = ctx.machine_pools.set(machine_pools.clone());
+    let _ = ctx.machine_pools.set(kept_machine_pools.clone());
     let (clusters, cluster_kept) = kept(Kind::Cluster, |cluster| {
         keep_only(cluster, &[&["spec", "infrastructureRef"]]);
     });
@@ -146,6 +153,12 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
         ctx.objects.glance_at(kind, glances.clone());
         house.watch((kind, watch.show(glances)));
     }
+
+    let members = ctx.objects.glance_at_members();
+    let infra = Watch::new(Kind::TerraformMachinePoolMachine).show(members.infra);
+    house.watch((Kind::TerraformMachinePoolMachine, infra));
+    let machines = Watch::new(Kind::Machine).show(members.machines);
+    house.watch((Kind::Machine, machines));
 
     let (queue, woken) = mpsc::unbounded_channel();
     house.routes(terraform_machine_pool::routes(
@@ -227,10 +240,7 @@ fn core(
     let nodes =
         Arc::new(NodeWatches::new(ctx.workload.clone(), news).telling_machines(machine_news));
     machines(house, ctx, nodes.clone(), machines_heard);
-    let work = Arc::new(machine_pool::Workplace {
-        contracts: Contracts::default(),
-        nodes,
-    });
+    let work = Arc::new(machine_pool::Workplace::new(nodes));
     house.routes(machine_pool::routes(&queue, kept_machine_pools));
     let (owners, listener) = (machine_pools.clone(), ctx.clone());
     house.tasks.spawn(async move {
@@ -308,8 +318,7 @@ fn machines(
     nodes: Arc<NodeWatches>,
     mut heard: mpsc::UnboundedReceiver<NodeWake>,
 ) {
-    let slim = |machine: &mut DynamicObject| keep_only(machine, machine::KEPT);
-    let (watch, machines) = Watch::new(Kind::Machine).keep_by(slim, machine::terms);
+    let (watch, machines) = Watch::new(Kind::Machine).keep_by(machine::slim, machine::terms);
     house.watch((Kind::Machine, watch));
     let (queue, woken) = mpsc::unbounded_channel();
     house.routes(machine::routes(&queue, &machines));
@@ -392,7 +401,7 @@ impl<'a> House<'a> {
         metrics.works_on(kind);
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default().concurrency(self.options.concurrency_of(kind));
-        let requests = paced(UnboundedReceiverStream::new(woken), interval(kind))
+        let requests = paced(UnboundedReceiverStream::new(woken), Pace::of(kind))
             .map(move |key| {
                 let request = request(&key, &resource);
                 woken_for.woken(kind, key);

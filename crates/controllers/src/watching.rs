@@ -23,7 +23,7 @@ use kube::{
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::glances::Glances;
+pub(crate) use self::glances::{Glances, Onlooker};
 use self::index::Index;
 pub(crate) use self::index::{Kept, Term, Terms};
 use crate::kinds::Kind;
@@ -61,7 +61,6 @@ pub(crate) struct Route {
     print: Print,
     keys: Keys,
     queue: mpsc::UnboundedSender<ObjectKey>,
-    seen: HashMap<ObjectKey, u64>,
 }
 
 impl Route {
@@ -75,20 +74,7 @@ impl Route {
             print,
             keys: Box::new(keys),
             queue: queue.clone(),
-            seen: HashMap::new(),
         }
-    }
-
-    fn changed(&mut self, object: &DynamicObject) {
-        let print = (self.print)(object);
-        if self.seen.insert(ObjectKey::of(object), print) != Some(print) {
-            self.wake(object);
-        }
-    }
-
-    fn gone(&mut self, object: &DynamicObject) {
-        self.seen.remove(&ObjectKey::of(object));
-        self.wake(object);
     }
 
     fn wake(&self, object: &DynamicObject) {
@@ -100,7 +86,7 @@ impl Route {
 }
 
 /// Objects that are shown for as long as their watch lives.
-struct Shown(Glances);
+struct Shown(Box<dyn Onlooker>);
 
 impl Drop for Shown {
     fn drop(&mut self) {
@@ -117,6 +103,8 @@ pub(crate) struct Watch {
     writer: Option<Writer<DynamicObject>>,
     index: Option<(Terms, Index)>,
     shown: Option<Shown>,
+    /// The prints of each object as it was last seen, one a route.
+    seen: HashMap<ObjectKey, Box<[u64]>>,
     /// Keys of the list under way.
     listed: HashSet<ObjectKey>,
 }
@@ -132,6 +120,7 @@ impl Watch {
             writer: None,
             index: None,
             shown: None,
+            seen: HashMap::new(),
             listed: HashSet::new(),
         }
     }
@@ -148,9 +137,10 @@ impl Watch {
         self
     }
 
-    /// Takes over the routes of another watch of the same kind.
+    /// Takes over the routes and the onlooker of another watch of the same kind.
     pub(crate) fn taking_over(mut self, other: Self) -> Self {
         self.routes.extend(other.routes);
+        self.shown = self.shown.or(other.shown);
         self
     }
 
@@ -172,9 +162,9 @@ impl Watch {
         (watch, Kept::new(kind, store, index))
     }
 
-    /// Shows the whole objects to whoever glances at them.
-    pub(crate) fn show(mut self, glances: Glances) -> Self {
-        self.shown = Some(Shown(glances));
+    /// Shows the objects as they come to `onlooker`.
+    pub(crate) fn show(mut self, onlooker: impl Onlooker + 'static) -> Self {
+        self.shown = Some(Shown(Box::new(onlooker)));
         self
     }
 
@@ -196,8 +186,8 @@ impl Watch {
             match event {
                 Ok(event) => self.take(event),
                 Err(error) => {
-                    if let Some(Shown(glances)) = &self.shown {
-                        glances.broken();
+                    if let Some(Shown(onlooker)) = &self.shown {
+                        onlooker.broken();
                     }
                     tracing::warn!(kind = %resource.kind, %error, "a watch failed and is tried again");
                 }
@@ -208,8 +198,8 @@ impl Watch {
     fn take(&mut self, mut event: Event<DynamicObject>) {
         let mut gone = Vec::new();
         let mut changed = None;
-        if let Some(Shown(glances)) = &self.shown {
-            glances.take(&event);
+        if let Some(Shown(onlooker)) = &self.shown {
+            onlooker.take(&event);
         }
         match &mut event {
             Event::Init => self.listed.clear(),
@@ -226,19 +216,30 @@ impl Watch {
             writer.apply_watcher_event(&event);
         }
         if let Some((terms, index)) = &self.index {
-            if let Event::InitApply(object) | Event::Apply(object) = &event {
-                index.put(&ObjectKey::of(object), terms(object));
+            if let Some(object) = &changed {
+                index.put(ObjectKey::of(object), terms(object));
             }
             for object in &gone {
                 index.remove(&ObjectKey::of(object));
             }
         }
-        for route in &mut self.routes {
-            if let Some(object) = &changed {
-                route.changed(object);
-            }
-            for object in &gone {
-                route.gone(object);
+        if let Some(object) = &changed {
+            self.wake(object);
+        }
+        for object in &gone {
+            self.seen.remove(&ObjectKey::of(object));
+            self.routes.iter().for_each(|route| route.wake(object));
+        }
+    }
+
+    /// Takes the routes on which something differs from what was seen before.
+    fn wake(&mut self, object: &DynamicObject) {
+        let prints = self.routes.iter().map(|route| (route.print)(object));
+        let prints: Box<[u64]> = prints.collect();
+        let before = self.seen.insert(ObjectKey::of(object), prints.clone());
+        for (number, route) in self.routes.iter().enumerate() {
+            if before.as_ref().map(|before| before[number]) != Some(prints[number]) {
+                route.wake(object);
             }
         }
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use remuda_plan::{
-    machines::pool_machine::{InfraMachine, MANAGER, PoolTemplate, Surfacing, surface},
+    machines::pool_machine::{InfraMachine, MANAGER, OWNED, PoolTemplate, Surfacing, surface},
     pool::objects::Metadata,
 };
 use serde_json::{Value, json};
@@ -117,6 +117,16 @@ fn a_member_gets_a_machine_of_its_name_that_the_pool_controls() {
             "taints": [{ "key": "a", "effect": "NoSchedule", "propagation": "Always" }],
         }),
         "the version comes from the Node, the zone from the instance"
+    );
+}
+
+#[test]
+fn a_pool_owns_no_other_field_of_a_spec_than_it_says() {
+    let machine = Made::default().applied(&infra(|_| {}), None, Some("v1.34.1"));
+    let owned: Vec<&String> = machine["spec"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        owned, OWNED,
+        "what a Machine's pool may set, all of it set here"
     );
 }
 

@@ -41,7 +41,7 @@ use remuda_plan::{
 };
 
 use self::gather::{Gathered, Look, gather};
-pub(crate) use self::watch::{KEPT, routes, terms};
+pub(crate) use self::watch::{routes, slim, terms};
 use crate::{
     context::Context,
     contract::Contracts,

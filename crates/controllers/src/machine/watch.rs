@@ -3,7 +3,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use kube::api::DynamicObject;
+use kube::{api::DynamicObject, core::ObjectMeta};
+use remuda_api::keys::label;
 use remuda_plan::machines::condition::MACHINE_CONDITIONS;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -13,8 +14,25 @@ use crate::{
     watching::{Kept, ObjectKey, Route, Term, intent, intent_and, itself},
 };
 
-/// Parts of Machines that are kept for look-ups.
-pub(crate) const KEPT: &[&[&str]] = &[&["spec", "clusterName"], &["spec", "infrastructureRef"]];
+/// Leaves of a Machine what queues need: which one it is, and whose, in the labels of its cluster and
+/// its pool. Those of its pool, too, when it vanished while the watch was broken.
+pub(crate) fn slim(machine: &mut DynamicObject) {
+    let mut labels = machine.metadata.labels.take().unwrap_or_default();
+    labels.retain(|key, _| key == label::POOL_NAME || key == label::CLUSTER_NAME);
+    let cluster = machine.data.pointer("/spec/clusterName");
+    if let Some(cluster) = cluster.and_then(Value::as_str) {
+        labels.insert(label::CLUSTER_NAME.to_owned(), cluster.to_owned());
+    }
+    machine.types = None;
+    machine.data = Value::Null;
+    machine.metadata = ObjectMeta {
+        name: machine.metadata.name.take(),
+        namespace: machine.metadata.namespace.take(),
+        labels: Some(labels),
+        owner_references: machine.metadata.owner_references.take(),
+        ..ObjectMeta::default()
+    };
+}
 
 /// A Machine's cluster, by name.
 const CLUSTER: &str = "cluster";

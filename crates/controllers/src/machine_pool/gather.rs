@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::{
     facts::{self, Facts, InfraFacts, Infrastructure, NodeRef, Nodes, Previous},
-    machines::{self, Surfaced},
+    machines::{self, Surface, Surfaced},
+    members::{self, Applied},
     objects::{Cluster, MachinePool, Reference},
 };
 use crate::{
@@ -37,6 +38,8 @@ pub(crate) struct Gathered {
     pub config: Option<Referenced>,
     /// What is to be done about its Machines, when it has any and they could be read.
     pub machines: Option<Surfaced>,
+    /// The Machines are as their watch showed them: nothing is taken away on their ground.
+    pub glanced: bool,
     /// Objects of the workload cluster, when it can be reached.
     pub workload: Option<LiveObjects>,
     /// What decisions are made on.
@@ -48,16 +51,18 @@ pub(crate) struct Sources<'a> {
     pub objects: &'a LiveObjects,
     pub contracts: &'a Contracts,
     pub nodes: &'a NodeWatches,
+    pub applied: &'a Applied,
     pub now: jiff::Timestamp,
 }
 
-/// Reads everything. `None`: the pool is gone.
+/// Reads everything, but for Machines that it may glance at. `None`: the pool is gone.
 ///
 /// # Errors
 /// The pool or its Cluster could not be read. What else cannot be read is part of the facts.
 pub(crate) async fn gather(
     key: &ObjectKey,
     sources: &Sources<'_>,
+    may_glance: bool,
 ) -> Result<Option<Gathered>, ApiError> {
     let found = sources
         .objects
@@ -91,7 +96,7 @@ pub(crate) async fn gather(
     let read = match &infrastructure {
         Infrastructure::Unreadable(why) => Err(why.clone()),
         Infrastructure::Known(_) | Infrastructure::Missing => {
-            let read = machines::read(sources.objects, &pool, infra.as_ref()).await;
+            let read = members::read(sources.objects, &pool, infra.as_ref(), may_glance).await;
             read.map_err(|error| error.to_string())
         }
     };
@@ -102,9 +107,25 @@ pub(crate) async fn gather(
     let (workload, nodes) = nodes(sources, &cluster_key, &pool, &infrastructure, members).await;
     let stays = pool.metadata.deletion_timestamp.is_none()
         && matches!(&infrastructure, Infrastructure::Known(infra) if !infra.deleting);
+    let glanced = matches!(&read, Ok(Some(read)) if read.glanced);
+    let surface = Surface {
+        pool: &pool,
+        live: &live,
+        nodes: &nodes,
+        may_create: stays,
+        applied: sources.applied,
+    };
+    let read = match read {
+        Ok(Some(read)) => read
+            .completed(&surface, sources.objects)
+            .await
+            .map(Some)
+            .map_err(|error| error.to_string()),
+        other => other,
+    };
     let (surfaced, known) = match read {
         Ok(Some(read)) => {
-            let (surfaced, known) = machines::decide(read, &pool, &live, &nodes, stays);
+            let (surfaced, known) = surface.decide(read);
             (Some(surfaced), Ok(Some(known)))
         }
         Ok(None) => (None, Ok(None)),
@@ -125,6 +146,7 @@ pub(crate) async fn gather(
         infra,
         config,
         machines: surfaced,
+        glanced,
         workload,
         facts,
     }))

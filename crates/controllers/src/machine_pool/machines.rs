@@ -1,14 +1,14 @@
-//! Machines of a pool: one for each infrastructure machine that its provider shows (cluster-api
-//! document, section 4.3), and what the pool tells of them. What is read here is decided on in
-//! `remuda_plan::machines`.
+//! Machines of a pool, and what the pool tells of them. What `members` reads is decided on here, in
+//! the terms of `remuda_plan::machines`.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
-use kube::core::{ApiResource, GroupVersionKind};
-use remuda_api::keys::{annotation, label};
+use remuda_api::keys::annotation;
 use remuda_plan::machines::{
-    names::label_value,
-    pool_machine::{InfraMachine, PoolTemplate, Surfacing, is_of_pool, surface},
+    pool_machine::{self, InfraMachine, PoolTemplate, Surfacing, is_of_pool, surface},
     remediation::{Reason, owner},
     view::{MachineView, OWNER_REMEDIATED},
 };
@@ -16,32 +16,9 @@ use serde_json::Value;
 
 use super::{
     facts::{MachineFact, Machines, Nodes, PoolMachines, Remediation},
+    members::{Applied, Prints, Read, Stored},
     objects::MachinePool,
 };
-use crate::{
-    adopt::Referenced,
-    contract,
-    kinds::Kind,
-    objects::{ApiError, LiveObjects, Objects},
-};
-
-/// What was read of a pool with Machines.
-pub(super) struct Read {
-    /// The provider's objects, one a member.
-    infra: Vec<InfraMachine>,
-    /// Their resource.
-    resource: ApiResource,
-    /// Machines by name: the pool's, and those that have a name of ours.
-    machines: BTreeMap<String, Stored>,
-}
-
-/// A Machine as stored.
-pub(super) struct Stored {
-    /// The whole object.
-    pub raw: Value,
-    /// What is decided on.
-    pub view: MachineView,
-}
 
 /// What is to be done about the Machines of a pool.
 pub(super) struct Surfaced {
@@ -53,172 +30,133 @@ pub(super) struct Surfaced {
     pub replacements: owner::Replacements,
 }
 
-impl Read {
-    /// Provider IDs of the members that have an object.
-    pub(super) fn provider_ids(&self) -> impl Iterator<Item = &String> {
-        let infra = self.infra.iter();
-        infra.filter_map(|infra| infra.spec.provider_id.as_ref())
-    }
+/// What the Machines of a pool are decided with, besides themselves.
+pub(super) struct Surface<'a> {
+    pub pool: &'a MachinePool,
+    /// The pool exactly as stored.
+    pub live: &'a Value,
+    pub nodes: &'a Nodes,
+    pub may_create: bool,
+    pub applied: &'a Applied,
 }
 
-/// Reads the infrastructure machines and Machines of a pool; `None`: its provider publishes no kind
-/// of them.
-///
-/// # Errors
-/// A read failed: nothing is known.
-pub(super) async fn read(
-    objects: &LiveObjects,
-    pool: &MachinePool,
-    infra: Option<&Referenced>,
-) -> Result<Option<Read>, ApiError> {
-    let Some((infra, kind)) = infra.and_then(|infra| Some((infra, kind(infra)?))) else {
-        return Ok(None);
-    };
-    let namespace = &pool.metadata.namespace;
-    // The kind lives where its pool's does (cluster-api document 2.4).
-    let of = &infra.resource;
-    let resource = ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk(&of.group, &of.version, kind),
-        &contract::plural(kind),
-    );
-    let selector = selector(pool);
-    let list = objects
-        .list_of(&resource, Some(namespace), &selector)
-        .await?;
-    let infra: Vec<InfraMachine> = list
-        .into_iter()
-        .map(serde_json::from_value)
-        .collect::<Result<_, _>>()
-        .map_err(|error| ApiError::Failed {
-            what: format!("read the {kind} objects of {}", pool.metadata.name),
-            why: format!("unexpected shape: {error}"),
-        })?;
-    // Whether a field has to be applied again depends on who manages it.
-    let objects = &objects.keeping_managers();
-    let mut machines = list_machines(objects, pool).await?;
-    for name in infra.iter().map(|infra| &infra.metadata.name) {
-        if machines.contains_key(name) {
-            continue;
-        }
-        // Its labels may have been taken off, or the name may be somebody else's.
-        if let Some(raw) = objects.get(Kind::Machine, namespace, name).await? {
-            machines.insert(name.clone(), Stored::of(raw));
+impl Surface<'_> {
+    pub(super) fn template<'t>(&'t self, read: &'t Read) -> PoolTemplate<'t> {
+        const NOTHING: &Value = &Value::Null;
+        let pool = self.pool;
+        PoolTemplate {
+            pool: &pool.metadata,
+            api_version: self.live["apiVersion"].as_str().unwrap_or_default(),
+            cluster_name: &pool.spec.cluster_name,
+            labels: &pool.spec.template.metadata.labels,
+            annotations: &pool.spec.template.metadata.annotations,
+            spec: self.live.pointer("/spec/template/spec").unwrap_or(NOTHING),
+            infra_group: &read.resource.group,
+            infra_kind: &read.resource.kind,
         }
     }
-    Ok(Some(Read {
-        infra,
-        resource,
-        machines,
-    }))
-}
 
-/// The Machines with the pool's labels, by name.
-pub(super) async fn list_machines(
-    objects: &LiveObjects,
-    pool: &MachinePool,
-) -> Result<BTreeMap<String, Stored>, ApiError> {
-    let list = objects
-        .list(Kind::Machine, &pool.metadata.namespace, &selector(pool))
-        .await?;
-    let stored = list.into_iter().map(Stored::of);
-    Ok(stored
-        .map(|stored| (stored.view.metadata.name.clone(), stored))
-        .collect())
-}
-
-impl Stored {
-    fn of(raw: Value) -> Self {
-        let view = serde::Deserialize::deserialize(&raw).unwrap_or_default();
-        Self { raw, view }
+    /// Digests of a Machine as it is and as it should be.
+    pub(super) fn prints(
+        &self,
+        template: &PoolTemplate<'_>,
+        infra: &InfraMachine,
+        stored: &Stored,
+    ) -> Prints {
+        let kubelet = kubelet(self.nodes, infra);
+        let wanted =
+            pool_machine::machine(template, infra, Some(stored.view()), kubelet.as_deref());
+        (stored.seen.applied, digest(&wanted))
     }
-}
 
-fn kind(infra: &Referenced) -> Option<&str> {
-    infra
-        .object
-        .pointer("/status/infrastructureMachineKind")
-        .and_then(Value::as_str)
-        .filter(|kind| !kind.is_empty())
-}
-
-fn selector(pool: &MachinePool) -> String {
-    format!(
-        "{}={},{}={}",
-        label::CLUSTER_NAME,
-        pool.spec.cluster_name,
-        label::POOL_NAME,
-        label_value(&pool.metadata.name)
-    )
-}
-
-/// Decides what is to be done, and what the pool's status is made of.
-pub(super) fn decide(
-    read: Read,
-    pool: &MachinePool,
-    live: &Value,
-    nodes: &Nodes,
-    may_create: bool,
-) -> (Surfaced, PoolMachines) {
-    let empty = Value::Null;
-    let resource = Kind::MachinePool.resource();
-    let template = PoolTemplate {
-        pool: &pool.metadata,
-        api_version: &resource.api_version,
-        cluster_name: &pool.spec.cluster_name,
-        labels: &pool.spec.template.metadata.labels,
-        annotations: &pool.spec.template.metadata.annotations,
-        spec: live.pointer("/spec/template/spec").unwrap_or(&empty),
-        infra_group: &read.resource.group,
-        infra_kind: &read.resource.kind,
-    };
-    let mut bare = 0;
-    let mut foreign = Vec::new();
-    let mut surfacings = Vec::new();
-    for infra in &read.infra {
-        let name = &infra.metadata.name;
-        let stored = read.machines.get(name).map(|stored| &stored.raw);
-        bare += usize::from(stored.is_none() && infra.metadata.deletion_timestamp.is_none());
-        let surfacing = surface(
-            &template,
+    /// Decides what is to be done, and what the pool's status is made of.
+    pub(super) fn decide(&self, read: Read) -> (Surfaced, PoolMachines) {
+        let template = self.template(&read);
+        let mut bare = 0;
+        let mut foreign = Vec::new();
+        let mut surfacings = Vec::new();
+        let mut applied = HashMap::new();
+        for infra in &read.infra {
+            let name = &infra.metadata.name;
+            let stored = read.machines.get(name);
+            bare += usize::from(stored.is_none() && infra.metadata.deletion_timestamp.is_none());
+            let surfacing = if let Some(Stored { raw: None, .. }) = stored {
+                // Else it would have been read.
+                Surfacing::Settled
+            } else {
+                let live = stored.and_then(|stored| stored.raw.as_ref());
+                let kubelet = kubelet(self.nodes, infra);
+                surface(&template, infra, live, kubelet.as_deref(), self.may_create)
+            };
+            match (&surfacing, stored) {
+                (Surfacing::Foreign(why), _) => {
+                    foreign.push(format!("the Machine {name} is not this pool's: {why}"));
+                }
+                (Surfacing::Settled, Some(stored)) => {
+                    applied.insert(name.clone(), self.prints(&template, infra, stored));
+                }
+                (Surfacing::Settled | Surfacing::Apply(_), _) => {}
+            }
+            surfacings.push((name.clone(), surfacing));
+        }
+        self.applied.set(&self.pool.metadata, applied);
+        let Read {
             infra,
-            stored,
-            kubelet(nodes, infra).as_deref(),
-            may_create,
-        );
-        if let Surfacing::Foreign(why) = &surfacing {
-            foreign.push(format!("the Machine {name} is not this pool's: {why}"));
-        }
-        surfacings.push((name.clone(), surfacing));
+            mut machines,
+            ..
+        } = read;
+        machines.retain(|_, stored| is_of_pool(stored.view(), &self.pool.metadata));
+        let (facts, replacements) = self.facts(&infra, &machines);
+        let facts = PoolMachines {
+            bare,
+            foreign,
+            ..facts
+        };
+        let surfaced = Surfaced {
+            machines,
+            surfacings,
+            replacements,
+        };
+        (surfaced, facts)
     }
-    let mut machines = read.machines;
-    machines.retain(|_, stored| is_of_pool(&stored.view, &pool.metadata));
-    let infra: BTreeMap<&str, &InfraMachine> = read
-        .infra
-        .iter()
-        .map(|infra| (infra.metadata.name.as_str(), infra))
-        .collect();
-    let of = |view: &MachineView| {
-        infra
-            .get(view.spec.infrastructure_ref.name.as_str())
-            .copied()
-    };
-    let views: Vec<&MachineView> = machines.values().map(|stored| &stored.view).collect();
-    let replacements = owner::replacements(&views, owner::IN_FLIGHT);
-    let facts = PoolMachines {
-        machines: machines
-            .values()
-            .map(|stored| fact(&stored.view, of(&stored.view), &replacements))
-            .collect(),
-        bare,
-        foreign,
-        history: history(pool),
-    };
-    let surfaced = Surfaced {
-        machines,
-        surfacings,
-        replacements,
-    };
-    (surfaced, facts)
+
+    /// What the pool tells of its Machines, and which are to be replaced.
+    fn facts(
+        &self,
+        infra: &[InfraMachine],
+        machines: &BTreeMap<String, Stored>,
+    ) -> (PoolMachines, owner::Replacements) {
+        let infra: BTreeMap<&str, &InfraMachine> = infra
+            .iter()
+            .map(|infra| (infra.metadata.name.as_str(), infra))
+            .collect();
+        let of = |view: &MachineView| {
+            let name = view.spec.infrastructure_ref.name.as_str();
+            infra.get(name).copied()
+        };
+        let views: Vec<&MachineView> = machines.values().map(Stored::view).collect();
+        let replacements = owner::replacements(&views, owner::IN_FLIGHT);
+        let machines = views.iter().map(|view| fact(view, of(view), &replacements));
+        let facts = PoolMachines {
+            machines: machines.collect(),
+            history: history(self.pool),
+            ..PoolMachines::default()
+        };
+        (facts, replacements)
+    }
+}
+
+/// A digest of what is wanted of a Machine; which one it is does not count.
+pub(super) fn digest(wanted: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    wanted["spec"].hash(&mut hasher);
+    let metadata = wanted["metadata"].as_object();
+    for (field, value) in metadata.into_iter().flatten() {
+        if field != "uid" {
+            (field, value).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 /// The kubelet's version on the Node of an infrastructure machine, as far as it is known.

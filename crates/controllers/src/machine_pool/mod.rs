@@ -11,6 +11,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `gather` | reads → `facts` |
+//! | `members` | Machines of the pool, read or glanced at |
 //! | `machines` | Machines of the pool → what is to be done about them |
 //! | `status` | facts → counters, phase, conditions, Nodes to retire (pure) |
 //! | `surface` | writes to Machines |
@@ -25,6 +26,7 @@ pub(crate) mod conditions;
 mod facts;
 mod gather;
 mod machines;
+mod members;
 mod nodes;
 mod objects;
 mod publish;
@@ -40,10 +42,12 @@ use std::{sync::Arc, time::Duration};
 use remuda_api::keys::finalizer;
 use remuda_plan::status::publication::Requeue;
 
-pub(crate) use self::watch::{BOOTSTRAP, CLUSTER, LABEL, routes, terms};
+pub(crate) use self::watch::{BOOTSTRAP, CLUSTER, LABEL, REGISTERED, routes, terms};
 use self::{
     facts::{Infrastructure, Machines, Nodes},
     gather::{Gathered, Sources, gather},
+    machines::Surfaced,
+    members::Applied,
 };
 use crate::{
     context::Context,
@@ -61,8 +65,20 @@ const RECONNECT: Duration = Duration::from_secs(30);
 
 /// What this controller needs besides the context.
 pub(crate) struct Workplace {
-    pub contracts: Contracts,
-    pub nodes: Arc<NodeWatches>,
+    contracts: Contracts,
+    nodes: Arc<NodeWatches>,
+    applied: Applied,
+}
+
+impl Workplace {
+    /// Works with these watches of Nodes.
+    pub(crate) fn new(nodes: Arc<NodeWatches>) -> Self {
+        Self {
+            contracts: Contracts::default(),
+            nodes,
+            applied: Applied::default(),
+        }
+    }
 }
 
 /// One pass over one MachinePool.
@@ -79,11 +95,19 @@ pub(crate) async fn reconcile(
         objects: &ctx.objects,
         contracts: &work.contracts,
         nodes: &work.nodes,
+        applied: &work.applied,
         now: ctx.now(),
     };
-    let Some(gathered) = gather(key, &sources).await? else {
+    let Some(mut gathered) = gather(key, &sources, true).await? else {
         return Ok(Requeue::OnChange);
     };
+    if gathered.glanced && takes_away(&gathered) {
+        // What takes something away is decided on what the API server says now.
+        match gather(key, &sources, false).await? {
+            Some(read) => gathered = read,
+            None => return Ok(Requeue::OnChange),
+        }
+    }
     if !ctx.is_ours(&gathered.pool.metadata) {
         return Ok(Requeue::OnChange);
     }
@@ -113,13 +137,21 @@ pub(crate) async fn reconcile(
         return Ok(Requeue::OnChange);
     }
     let verdict = status::decide(&gathered.facts);
-    let machines = surface::settle(&gathered, ctx).await;
+    let machines = surface::settle(&gathered, &work.applied, ctx).await;
     let nodes = nodes::settle(&gathered, &verdict).await;
     publish::spec(&gathered, &verdict, ctx).await?;
     let failed = known(&gathered).and(machines).and(nodes);
     publish::status(&gathered, &verdict, failed.is_ok(), ctx).await?;
     failed?;
     Ok(Requeue::After(next_look(&gathered, &verdict)))
+}
+
+/// Machines or Nodes are to go, or the whole pool.
+fn takes_away(gathered: &Gathered) -> bool {
+    let replaces = |surfaced: &Surfaced| !surfaced.replacements.is_empty();
+    gathered.facts.deleting
+        || gathered.machines.as_ref().is_some_and(replaces)
+        || !status::decide(&gathered.facts).retired.is_empty()
 }
 
 /// What could not be read is an error of the pass; what could be is worked on all the same.
@@ -145,7 +177,7 @@ async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<
     let verdict = status::decide(&gathered.facts);
     publish::status(gathered, &verdict, true, ctx).await?;
     // Machines that are still there follow the pool: a person may shorten a drain that is stuck.
-    surface::settle(gathered, ctx).await?;
+    surface::settle(gathered, &work.applied, ctx).await?;
     let requeue = teardown::step(gathered, ctx).await?;
     if requeue == Requeue::OnChange {
         let metadata = &gathered.pool.metadata;
@@ -156,6 +188,7 @@ async fn delete(gathered: &Gathered, work: &Workplace, ctx: &Context) -> Result<
         };
         work.nodes
             .forget_pool(&cluster, &NodeWake { namespace, name });
+        work.applied.forget(metadata);
     }
     Ok(requeue)
 }

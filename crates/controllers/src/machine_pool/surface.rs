@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::{
     conditions::EventReason,
     gather::Gathered,
-    machines::{Stored, Surfaced},
+    machines::Surfaced,
+    members::{Applied, Stored},
 };
 use crate::{
     conditions::Wanted,
@@ -29,14 +30,18 @@ const HISTORY: usize = 10;
 
 /// Brings the Machines in line. The first failure is returned after every Machine was tried: one
 /// must not keep the others waiting.
-pub(super) async fn settle(gathered: &Gathered, ctx: &Context) -> Result<(), ApiError> {
+pub(super) async fn settle(
+    gathered: &Gathered,
+    applied: &Applied,
+    ctx: &Context,
+) -> Result<(), ApiError> {
     let Some(surfaced) = &gathered.machines else {
         return Ok(());
     };
     let mut outcome = Ok(());
     for (name, surfacing) in &surfaced.surfacings {
         if let Surfacing::Apply(machine) = surfacing {
-            outcome = outcome.and(apply(gathered, name, machine, ctx).await);
+            outcome = outcome.and(apply(gathered, applied, (name, machine), ctx).await);
         }
     }
     let mut marks: BTreeMap<&str, Vec<Wanted>> = BTreeMap::new();
@@ -51,8 +56,12 @@ pub(super) async fn settle(gathered: &Gathered, ctx: &Context) -> Result<(), Api
         } else {
             &[]
         };
-        let metadata = &stored.view.metadata;
-        let marked = machine_conditions::write(&stored.raw, metadata, &wanted, removed, ctx).await;
+        // One that was only glanced at is not replaced: see `reconcile`.
+        let Some(raw) = &stored.raw else {
+            continue;
+        };
+        let metadata = &stored.view().metadata;
+        let marked = machine_conditions::write(raw, metadata, &wanted, removed, ctx).await;
         outcome = match marked {
             // The mark comes before the deletion: a crash in between finds it.
             Ok(_) if surfaced.replacements.deletes.contains(name) => {
@@ -66,8 +75,8 @@ pub(super) async fn settle(gathered: &Gathered, ctx: &Context) -> Result<(), Api
 
 async fn apply(
     gathered: &Gathered,
-    name: &str,
-    machine: &Value,
+    applied: &Applied,
+    (name, machine): (&str, &Value),
     ctx: &Context,
 ) -> Result<(), ApiError> {
     let resource = Kind::Machine.resource();
@@ -77,8 +86,12 @@ async fn apply(
         name,
         subresource: None,
     };
-    match ctx.objects.apply(&target, machine, MANAGER).await {
-        Ok(_) => Ok(()),
+    let objects = ctx.objects.keeping_managers();
+    match objects.apply(&target, machine, MANAGER).await {
+        Ok(answer) => {
+            applied.note(&gathered.pool.metadata, machine, &answer);
+            Ok(())
+        }
         // It went in the meantime, or another has its name: the next pass sees.
         Err(ApiError::Conflict(_)) => Ok(()),
         Err(error) => Err(error),
@@ -92,7 +105,7 @@ async fn replace(
     stored: &Stored,
     ctx: &Context,
 ) -> Result<(), ApiError> {
-    let (pool, machine) = (&gathered.pool.metadata, &stored.view);
+    let (pool, machine) = (&gathered.pool.metadata, stored.view());
     let name = &machine.metadata.name;
     let why = machine
         .condition(remuda_plan::machines::view::HEALTH_CHECK_SUCCEEDED)

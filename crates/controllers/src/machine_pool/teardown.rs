@@ -8,7 +8,11 @@ use remuda_api::keys::finalizer;
 use remuda_plan::{machines::pool_machine::is_of_pool, status::publication::Requeue};
 use serde_json::json;
 
-use super::{gather::Gathered, machines, nodes};
+use super::{
+    gather::Gathered,
+    members::{self, Stored},
+    nodes,
+};
 use crate::{
     adopt::Referenced,
     context::{Context, FIELD_MANAGER},
@@ -66,10 +70,10 @@ pub(super) async fn step(gathered: &Gathered, ctx: &Context) -> Result<Requeue, 
 /// more, and goes now.
 async fn machines_remain(gathered: &Gathered, ctx: &Context) -> Result<bool, ApiError> {
     let pool = &gathered.pool;
-    let machines = machines::list_machines(&ctx.objects, pool).await?;
+    let machines = members::list_machines(&ctx.objects, pool).await?;
     let ours = machines
         .values()
-        .map(|stored| &stored.view)
+        .map(Stored::view)
         .filter(|machine| is_of_pool(machine, &pool.metadata));
     let mut remain = false;
     for machine in ours {

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::api::DynamicObject;
 use remuda_api::keys::label;
-use remuda_plan::machines::names::label_value;
+use remuda_plan::machines::names::{label_value, scaler_key};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -25,6 +25,9 @@ pub(crate) const LABEL: &str = "label";
 /// The Secret that machines of a pool boot from.
 pub(crate) const BOOTSTRAP: &str = "bootstrap";
 
+/// An id that a pool has registered, as a cluster autoscaler sees it.
+pub(crate) const REGISTERED: &str = "registered";
+
 /// What a MachinePool is found by.
 pub(crate) fn terms(pool: &DynamicObject) -> Vec<Term> {
     let name = pool.metadata.name.as_deref().unwrap_or_default();
@@ -38,6 +41,12 @@ pub(crate) fn terms(pool: &DynamicObject) -> Vec<Term> {
     terms.extend(relations.iter().filter_map(|(relation, pointer)| {
         let of = pool.data.pointer(pointer)?.as_str()?;
         Some(Term::about(relation, pool, of))
+    }));
+    let ids = pool.data.pointer("/spec/providerIDList");
+    let ids = ids.and_then(Value::as_array).into_iter().flatten();
+    terms.extend(ids.filter_map(Value::as_str).map(|id| {
+        let id = scaler_key(id);
+        Term::about(REGISTERED, pool, id)
     }));
     terms
 }

@@ -16,6 +16,7 @@ use remuda_plan::{
         outputs::Outputs,
         read::{Depth, Freshness},
         record::Record,
+        world::World,
     },
     status::{
         pass::{Pass, PassEnd},
@@ -23,7 +24,10 @@ use remuda_plan::{
     },
 };
 
-use super::{gather::Gathered, machines};
+use super::{
+    gather::{Gathered, machine_objects},
+    machines,
+};
 use crate::{
     carry_out::{Site, carry_out},
     context::Context,
@@ -89,7 +93,7 @@ async fn operate(
     pass.notices = Driver::notices(desired.as_ref(), &observed);
     pass.end = PassEnd::Done;
     let pool = Pool {
-        gathered,
+        world: &gathered.world,
         goal,
         desired: desired.as_ref(),
         handle: &handle,
@@ -98,7 +102,9 @@ async fn operate(
         pass.plan = pool.plan(&observed, None)?;
         Some(observed)
     } else {
-        let view = pool.confirmed(session, observed, ctx).await?;
+        let view = pool
+            .confirmed(session, observed, gathered.glanced, ctx)
+            .await?;
         pass.machines = view.decision.map(Box::new);
         match view.plan {
             None => Some(view.observed),
@@ -215,7 +221,7 @@ pub(crate) async fn observe(
 
 /// One pool's goal with what follows from it.
 pub(crate) struct Pool<'a> {
-    pub gathered: &'a Gathered,
+    pub world: &'a World,
     pub goal: &'a Goal,
     pub desired: Option<&'a Desired>,
     pub handle: &'a Handle,
@@ -272,7 +278,7 @@ impl Pool<'_> {
 
     /// The pool stays as long as an object of a member does: nobody else would release it.
     fn until_objects_are_gone(&self, mut plan: Plan) -> Plan {
-        let objects = self.gathered.world.machines.found();
+        let objects = self.world.machines.found();
         let left = objects.map_or(0, |objects| objects.infra.len());
         if plan.outlook == Outlook::Settled && left > 0 {
             plan.outlook = Outlook::LookAgain {
@@ -288,7 +294,8 @@ impl Pool<'_> {
         &self,
         observed: &Observed,
         freshness: Freshness,
-        known: &machines::Known,
+        cordoned: &BTreeSet<String>,
+        ctx: &Context,
     ) -> Result<Option<PoolDecision>, Stop> {
         let goal = self.goal;
         if !goal.has_machines {
@@ -303,30 +310,28 @@ impl Pool<'_> {
             outputs: &self.outputs(observed, None)?,
             freshness,
             at: goal.now,
-            cordoned: &known.cordoned,
-            taken: &known.taken,
+            cordoned,
+            taken: &machines::taken(self.world, &members, ctx),
         };
-        Ok(decide(&self.gathered.world, goal, &seen))
+        Ok(decide(self.world, goal, &seen))
     }
 
-    /// Decision and plan, made once more from a fresh reading if they touch running machines: the
-    /// sweep is never trusted for a decision that removes one. Who is chosen among several is
-    /// decided with the Nodes at hand.
+    /// Decision and plan, made once more from a fresh reading if they touch running machines: neither
+    /// the sweep nor the watch, where the Machines were only `glanced` at, is ever trusted for a
+    /// decision that removes one. Who is chosen among several is decided with the Nodes at hand.
     pub(crate) async fn confirmed(
         &self,
         session: &dyn PoolSession,
         observed: Observed,
+        glanced: bool,
         ctx: &Context,
     ) -> Result<View, Stop> {
         let goal = self.goal;
-        let mut known = machines::Known {
-            taken: machines::taken(&self.gathered.world, ctx),
-            cordoned: BTreeSet::new(),
-        };
-        let view = self.view(observed, goal.freshness, &known)?;
+        let mut cordoned = BTreeSet::new();
+        let view = self.view(observed, goal.freshness, &cordoned, ctx)?;
         let chooses = view.decision.as_ref().is_some_and(PoolDecision::chooses);
         let is_fresh = goal.freshness == Freshness::Fresh;
-        if is_fresh && !chooses || !view.touches_machines() {
+        if is_fresh && !chooses && !glanced || !view.touches_machines() {
             return Ok(view);
         }
         let observed = if is_fresh {
@@ -335,18 +340,30 @@ impl Pool<'_> {
             observe(session, self.handle, goal.depth, Freshness::Fresh).await?
         };
         if chooses {
-            known.cordoned = machines::cordoned(&self.gathered.world, ctx).await;
+            cordoned = machines::cordoned(self.world, ctx).await;
         }
-        self.view(observed, Freshness::Fresh, &known)
+        if !glanced {
+            return self.view(observed, Freshness::Fresh, &cordoned, ctx);
+        }
+        let world = World {
+            machines: machine_objects(&ctx.objects, self.world).await,
+            ..self.world.clone()
+        };
+        let read = Pool {
+            world: &world,
+            ..*self
+        };
+        read.view(observed, Freshness::Fresh, &cordoned, ctx)
     }
 
     fn view(
         &self,
         observed: Observed,
         freshness: Freshness,
-        known: &machines::Known,
+        cordoned: &BTreeSet<String>,
+        ctx: &Context,
     ) -> Result<View, Stop> {
-        let decision = self.decided(&observed, freshness, known)?;
+        let decision = self.decided(&observed, freshness, cordoned, ctx)?;
         let plan = self.plan(&observed, decision.as_ref())?;
         let writes = matches!(self.goal.operation, Operation::Apply | Operation::Destroy);
         if writes && plan.is_none() {

@@ -1,16 +1,16 @@
 //! Kubernetes reads of one pass of a `TerraformMachinePool`, all of them, into a [`World`].
 //!
 //! Each read that fails becomes `Failed`, never `Missing`; only the pool itself must be readable.
-//! What the pass may write to, Secrets and Machines are read anew by every pass: an operation always
-//! starts with the current credential. At the cluster and the identity object it only glances: their
-//! watch is as new as what woke the pass.
+//! What the pass may write to and Secrets are read anew by every pass: an operation always starts with
+//! the current credential. At the cluster and the identity object it only glances: their watch is as
+//! new as what woke the pass. So it does at the Machines of a pool that nothing leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use remuda_api::keys::label;
 use remuda_plan::{
-    machines::objects::MachineObjects,
+    machines::{names::label_value, objects::MachineObjects},
     pool::{
         gate::owner_reference,
         identity::{self, CLUSTER_IDENTITY},
@@ -46,6 +46,8 @@ pub struct PoolKey {
 pub(crate) struct Gathered {
     /// Everything that decisions depend on.
     pub world: World,
+    /// The Machines are as their watch showed them: nothing is taken away on their ground.
+    pub glanced: bool,
     /// The pool's status exactly as stored, to compare with.
     pub live_status: Value,
     /// `resourceVersion` of the record Secret; `None` when it does not exist.
@@ -94,10 +96,14 @@ pub(crate) async fn gather(
         record,
         pool,
     };
-    // After the owner: whoever marks a Machine and then lowers the count is seen to have done both.
-    world.machines = machine_objects(objects, &world).await;
+    world.machines = glance_at_machines(objects, &world);
+    let glanced = world.machines.found().is_some() && machines::are_at_rest(&world);
+    if !glanced {
+        world.machines = machine_objects(objects, &world).await;
+    }
     Ok(Some(Gathered {
         world,
+        glanced,
         live_status,
         record_version,
         credentials,
@@ -117,8 +123,30 @@ async fn owner(objects: &dyn Objects, pool: &PoolObject) -> Lookup<MachinePoolOb
     .await
 }
 
-/// What stands for the pool's members. A kind that is not served has no objects.
-async fn machine_objects(objects: &dyn Objects, world: &World) -> Lookup<MachineObjects> {
+/// What stands for the pool's members, as the watches show it; `Missing` also where they do not.
+fn glance_at_machines(objects: &dyn Objects, world: &World) -> Lookup<MachineObjects> {
+    let seen = machines::owner(world)
+        .filter(|_| machines::are_worth_reading(world))
+        .and_then(|owner| {
+            let pool = label_value(owner.machine_pool);
+            objects.glance_at_pool(owner.namespace, owner.cluster, &pool)
+        });
+    seen.map_or(Lookup::Missing, |seen| {
+        let machines = seen.machines.iter().map(|machine| (&machine.view).into());
+        Lookup::Found(MachineObjects {
+            infra: seen.infra,
+            machines: machines.collect(),
+        })
+    })
+}
+
+/// What stands for the pool's members, read. A kind that is not served has no objects. To be called
+/// after the owner was read: whoever marks a Machine and then lowers the count is seen to have done
+/// both.
+pub(crate) async fn machine_objects(
+    objects: &dyn Objects,
+    world: &World,
+) -> Lookup<MachineObjects> {
     if !machines::are_worth_reading(world) {
         return Lookup::Missing;
     }

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::core::ApiResource;
+use kube::{api::DynamicObject, core::ApiResource};
 use remuda_api::keys::{finalizer, label};
 use remuda_plan::{
     machines::{
+        group::GroupMember,
         names::{instance_key, scaler_key},
         objects::InfraMachine,
         pool::{PoolDecision, Removed},
@@ -21,50 +22,47 @@ use serde_json::{Value, json};
 use crate::{
     context::{Context, FIELD_MANAGER},
     kinds::Kind,
+    machine_pool::REGISTERED,
     objects::{ApiError, LiveObjects, Objects, Target},
+    watching::Term,
     workload::ClusterKey,
 };
 
-/// What a decision needs besides the cloud and the pool's own objects.
-pub(super) struct Known {
-    /// Members whose Node takes no new Pods.
-    pub(super) cordoned: BTreeSet<String>,
-    /// Ids that other pools of the cluster have registered, with the pool.
-    pub(super) taken: BTreeMap<String, String>,
-}
-
-/// Ids that other MachinePools of the cluster have registered, as the watch shows them. Without a
-/// watch (a preview) nobody is compared with.
-pub(super) fn taken(world: &World, ctx: &Context) -> BTreeMap<String, String> {
+/// Which of the members' ids other MachinePools of the cluster have registered, as the watch shows
+/// them. Without a watch (a preview) nobody is compared with.
+pub(super) fn taken(
+    world: &World,
+    members: &[GroupMember],
+    ctx: &Context,
+) -> BTreeMap<String, String> {
     let metadata = &world.pool.metadata;
     let own = world
         .owner
         .found()
         .map(|owner| owner.metadata.name.as_str());
-    let Some(machine_pools) = ctx.machine_pools.get() else {
+    let cluster = metadata.labels.get(label::CLUSTER_NAME);
+    let (Some(machine_pools), Some(cluster)) = (ctx.machine_pools.get(), cluster) else {
         return BTreeMap::new();
     };
-    let cluster = metadata.labels.get(label::CLUSTER_NAME);
-    let mut taken = BTreeMap::new();
-    for other in machine_pools.state() {
-        let name = other.metadata.name.as_deref();
-        let is_neighbour = other.metadata.namespace.as_deref() == Some(&metadata.namespace)
-            && name != own
-            && other
+    let is_neighbour = |pool: &DynamicObject| {
+        pool.metadata.name.as_deref() != own
+            && pool
                 .data
                 .pointer("/spec/clusterName")
                 .and_then(Value::as_str)
-                == cluster.map(String::as_str);
-        if !is_neighbour {
-            continue;
-        }
-        let ids = other.data.pointer("/spec/providerIDList");
-        let ids = ids.and_then(Value::as_array).into_iter().flatten();
-        for id in ids.filter_map(Value::as_str) {
-            taken.insert(scaler_key(id), name.unwrap_or_default().to_owned());
-        }
-    }
-    taken
+                == Some(cluster)
+    };
+    let published = &world.pool.spec.provider_id_list;
+    let ids = members.iter().map(|member| &member.member.provider_id);
+    let unknown = ids.filter(|id| !published.contains(id));
+    let taken = unknown.filter_map(|id| {
+        let key = scaler_key(id);
+        let term = Term::new(REGISTERED, metadata.namespace.clone(), key.clone());
+        let pools = machine_pools.objects(&term);
+        let other = pools.iter().find(|pool| is_neighbour(pool))?;
+        Some((key, other.metadata.name.clone().unwrap_or_default()))
+    });
+    taken.collect()
 }
 
 /// Members whose Node is cordoned. A workload cluster that cannot be asked shows none: then the

@@ -230,12 +230,12 @@ pub async fn preview(
                 let observed =
                     observe(session.as_ref(), &handle, goal.depth, Freshness::Fresh).await?;
                 let pool = Pool {
-                    gathered: &gathered,
+                    world: &gathered.world,
                     goal: &goal,
                     desired: desired.as_ref(),
                     handle: &handle,
                 };
-                pool.confirmed(session.as_ref(), observed, ctx)
+                pool.confirmed(session.as_ref(), observed, gathered.glanced, ctx)
                     .await
                     .map(Some)
             };

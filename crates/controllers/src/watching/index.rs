@@ -2,7 +2,7 @@
 //! them.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -88,23 +88,27 @@ pub(super) struct Index {
 
 #[derive(Default)]
 struct Inner {
-    by_term: HashMap<Term, BTreeSet<ObjectKey>>,
-    of: HashMap<ObjectKey, Vec<Term>>,
+    /// Sorted: most terms have one object, a few have all of them.
+    by_term: HashMap<Arc<Term>, Vec<Arc<ObjectKey>>>,
+    of: HashMap<Arc<ObjectKey>, Box<[Arc<Term>]>>,
 }
 
 impl Index {
     /// An object is there, with these terms and no others.
-    pub(super) fn put(&self, key: &ObjectKey, terms: Vec<Term>) {
+    pub(super) fn put(&self, key: ObjectKey, terms: Vec<Term>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        if inner.of.get(key) == Some(&terms) {
+        if let Some(known) = inner.of.get(&key)
+            && known.iter().map(AsRef::as_ref).eq(&terms)
+        {
             return;
         }
-        inner.remove(key);
-        for term in &terms {
-            let keys = inner.by_term.entry(term.clone()).or_default();
-            keys.insert(key.clone());
-        }
-        inner.of.insert(key.clone(), terms);
+        inner.remove(&key);
+        let key = Arc::new(key);
+        let terms = terms
+            .into_iter()
+            .map(|term| inner.add(term, &key))
+            .collect();
+        inner.of.insert(key, terms);
     }
 
     /// An object is gone.
@@ -116,18 +120,37 @@ impl Index {
     fn keys(&self, term: &Term) -> Vec<ObjectKey> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let keys = inner.by_term.get(term);
-        keys.into_iter().flatten().cloned().collect()
+        keys.into_iter()
+            .flatten()
+            .map(|key| key.as_ref().clone())
+            .collect()
     }
 }
 
 impl Inner {
+    /// The term as it is shared by all that have it.
+    fn add(&mut self, term: Term, key: &Arc<ObjectKey>) -> Arc<Term> {
+        let term = match self.by_term.get_key_value(&term) {
+            Some((known, _)) => known.clone(),
+            None => Arc::new(term),
+        };
+        let keys = self.by_term.entry(term.clone()).or_default();
+        if let Err(place) = keys.binary_search(key) {
+            keys.insert(place, key.clone());
+        }
+        term
+    }
+
     fn remove(&mut self, key: &ObjectKey) {
         for term in self.of.remove(key).unwrap_or_default() {
-            if let Some(keys) = self.by_term.get_mut(&term) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.by_term.remove(&term);
-                }
+            let Some(keys) = self.by_term.get_mut(&term) else {
+                continue;
+            };
+            if let Ok(place) = keys.binary_search_by(|other| other.as_ref().cmp(key)) {
+                keys.remove(place);
+            }
+            if keys.is_empty() {
+                self.by_term.remove(&term);
             }
         }
     }
@@ -142,10 +165,10 @@ mod tests {
         let index = Index::default();
         let term = |of: &str| Term::new("refers", "team-a", of);
         let (a, b) = (ObjectKey::new("team-a", "a"), ObjectKey::new("team-a", "b"));
-        index.put(&a, vec![term("x"), term("y")]);
-        index.put(&b, vec![term("x")]);
+        index.put(a.clone(), vec![term("x"), term("y")]);
+        index.put(b.clone(), vec![term("x")]);
         assert_eq!(index.keys(&term("x")), [a.clone(), b.clone()]);
-        index.put(&a, vec![term("y")]);
+        index.put(a.clone(), vec![term("y")]);
         assert_eq!(index.keys(&term("x")), std::slice::from_ref(&b));
         assert_eq!(index.keys(&term("y")), [a]);
         index.remove(&b);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
-use remuda_testkit::{Demo, POOL, World, condition};
+use remuda_testkit::{Cloud, Demo, POOL, World, condition};
 use serde_json::{Value, json};
 
 use super::ranch::{
@@ -48,6 +48,29 @@ async fn each_instance_is_an_object_and_a_machine_that_lead_to_each_other_and_to
         condition(&pool, "Ready").map(|(status, _)| status),
         Some("True".to_owned())
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn machines_are_read_anew_only_where_something_goes() {
+    let world = settled().await;
+    world.pass(Duration::from_mins(3)).await;
+    world.requests.forget();
+    world.pass(Duration::from_mins(30)).await;
+    let asked = |verb, resource| world.requests.count(verb, resource);
+    assert!(
+        asked("get", "terraformmachinepools") > 0,
+        "it was looked at"
+    );
+    assert!(asked("get", "machinepools") > 0, "so was its owner");
+    assert_eq!(asked("list", "machines"), 0);
+    assert_eq!(asked("list", "terraformmachinepoolmachines"), 0);
+    Cloud::Aws.replicas(&world, 2).await;
+    has_members(&world, 2).await;
+    assert!(
+        asked("list", "machines") > 0,
+        "nobody goes on the word of a watch"
+    );
+    assert!(asked("list", "terraformmachinepoolmachines") > 0);
 }
 
 /// Proves: CAPI-13, CAPI-97.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::view::MachineView;
 use crate::pool::{
     keys,
     members::Address,
@@ -142,8 +143,6 @@ pub struct MachineSpec {
 pub struct MachineStatus {
     /// Conditions.
     pub conditions: Vec<MachineCondition>,
-    /// Phase.
-    pub phase: Option<String>,
 }
 
 /// One condition of a `Machine`.
@@ -157,6 +156,26 @@ pub struct MachineCondition {
     pub status: String,
     /// Reason.
     pub reason: String,
+}
+
+impl From<&MachineView> for Machine {
+    fn from(view: &MachineView) -> Self {
+        let conditions = view.status.conditions.iter();
+        let conditions = conditions.map(|condition| MachineCondition {
+            kind: condition.kind.clone(),
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+        });
+        Self {
+            metadata: view.metadata.clone(),
+            spec: MachineSpec {
+                infrastructure_ref: view.spec.infrastructure_ref.clone(),
+            },
+            status: MachineStatus {
+                conditions: conditions.collect(),
+            },
+        }
+    }
 }
 
 /// Reasons of a Machine's `Deleting` from its infrastructure on: the drain lies behind it.

@@ -15,6 +15,18 @@ use crate::pool::{keys, objects::Metadata};
 /// Fields of the pool's template that every Machine follows in place.
 const PROPAGATED: [&str; 4] = ["deletion", "minReadySeconds", "readinessGates", "taints"];
 
+/// All fields of a Machine's spec that its pool may own.
+pub const OWNED: [&str; 8] = [
+    "bootstrap",
+    "clusterName",
+    "deletion",
+    "infrastructureRef",
+    "minReadySeconds",
+    "readinessGates",
+    "taints",
+    "version",
+];
+
 /// Who owns the fields of a pool Machine: upstream's name, so that the core can take over.
 pub const MANAGER: &str = "machinepool-controller";
 
@@ -70,6 +82,21 @@ pub struct InfraMachineStatus {
     pub up_to_date: Option<bool>,
 }
 
+impl From<&super::objects::InfraMachine> for InfraMachine {
+    fn from(infra: &super::objects::InfraMachine) -> Self {
+        Self {
+            metadata: infra.metadata.clone(),
+            spec: InfraMachineSpec {
+                provider_id: infra.spec.provider_id.clone(),
+            },
+            status: InfraMachineStatus {
+                revision: infra.status.revision.clone(),
+                up_to_date: infra.status.up_to_date,
+            },
+        }
+    }
+}
+
 /// What is to be done for one infrastructure machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Surfacing {
@@ -88,6 +115,16 @@ pub fn is_of_pool(machine: &MachineView, pool: &Metadata) -> bool {
         Some(owner) => owner.uid == pool.uid,
         None => machine.label(POOL_NAME) == Some(label_value(&pool.name).as_str()),
     }
+}
+
+/// Why a Machine is not the pool's; `None`: it is.
+fn foreign(machine: &MachineView, pool: &Metadata) -> Option<String> {
+    (!is_of_pool(machine, pool)).then(|| {
+        machine.controller().map_or_else(
+            || "it has no pool label".to_owned(),
+            |owner| format!("it belongs to {} {}", owner.kind, owner.name),
+        )
+    })
 }
 
 /// Decides for one infrastructure machine. `live` is the Machine of its name, `kubelet` the version
@@ -109,12 +146,8 @@ pub fn surface(
         };
     };
     let view: MachineView = MachineView::deserialize(live).unwrap_or_default();
-    if !is_of_pool(&view, template.pool) {
-        let owner = view.controller().map_or_else(
-            || "it has no pool label".to_owned(),
-            |owner| format!("it belongs to {} {}", owner.kind, owner.name),
-        );
-        return Surfacing::Foreign(owner);
+    if let Some(why) = foreign(&view, template.pool) {
+        return Surfacing::Foreign(why);
     }
     let wanted = machine(template, infra, Some(&view), kubelet);
     if is_applied(live, &wanted, MANAGER) {
@@ -124,8 +157,9 @@ pub fn surface(
     }
 }
 
-/// The Machine as the pool wants it: every field it owns, and no other.
-fn machine(
+/// The Machine as the pool wants it: every field it owns, and no other. `live` is the one that is
+/// there.
+pub fn machine(
     template: &PoolTemplate<'_>,
     infra: &InfraMachine,
     live: Option<&MachineView>,

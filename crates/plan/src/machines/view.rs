@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::pool::objects::{Metadata, OwnerReference};
+use crate::pool::objects::{ContractRef, Metadata, OwnerReference};
 
 /// Present on a Machine that health checks count as unhealthy at once.
 pub(crate) const REMEDIATE: &str = "cluster.x-k8s.io/remediate-machine";
@@ -46,7 +46,7 @@ pub struct MachineSpecView {
     /// The version it should run; of a pool Machine the one it runs.
     pub version: Option<String>,
     /// Its infrastructure object.
-    pub infrastructure_ref: ReferenceView,
+    pub infrastructure_ref: ContractRef,
 }
 
 /// A reference, as far as it is looked at.

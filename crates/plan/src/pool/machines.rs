@@ -116,6 +116,14 @@ pub(super) fn objects(world: &World) -> Option<&MachineObjects> {
     world.machines.found().filter(|_| are_on(world))
 }
 
+/// Nothing of the pool goes, as far as its Machines tell: what is seen of them may be as old as what
+/// woke the pass. What takes something away is decided on what is read for it.
+pub fn are_at_rest(world: &World) -> bool {
+    world.pool.metadata.deletion_timestamp.is_none()
+        && !are_turning_off(world)
+        && !want_attention(world)
+}
+
 /// Whether Kubernetes shows something for which the group has to be looked at now.
 pub(super) fn want_attention(world: &World) -> bool {
     let Some(objects) = objects(world) else {

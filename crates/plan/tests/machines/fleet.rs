@@ -175,7 +175,6 @@ impl Fleet {
             },
             status: MachineStatus {
                 conditions: vec![condition("Available", "True", "Available")],
-                phase: None,
             },
         });
     }

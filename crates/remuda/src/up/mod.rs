@@ -64,6 +64,9 @@ pub(crate) use install::manifests as apply_manifests;
 /// Pools worked on at once. Most of them wait for a batch of cloud reads that they share: the more
 /// there are, the fewer batches it takes.
 const POOLS_AT_ONCE: u16 = 32;
+/// Machines worked on at once: each pass waits for several durable writes, which the more of them
+/// share (measured: 400 pools of 10 took 35 s instead of 39 s with 8).
+const MACHINES_AT_ONCE: u16 = 32;
 /// Objects of each other kind worked on at once. The API server is in this process: no pass waits
 /// for a network, so more than keep the cores busy only take memory (measured: 200 pools of 10 took
 /// 22 s instead of 65 s, and two thirds of the processor time).
@@ -209,6 +212,7 @@ impl Up {
             ControllerOptions {
                 concurrency: POOLS_AT_ONCE,
                 core_concurrency: Some(OTHERS_AT_ONCE),
+                machine_concurrency: Some(MACHINES_AT_ONCE),
                 ..ControllerOptions::default()
             },
             shutdown.clone(),

@@ -19,6 +19,13 @@ pub struct Replacements {
     pub recovered: Vec<String>,
 }
 
+impl Replacements {
+    /// Nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.deletes.is_empty() && self.recovered.is_empty()
+    }
+}
+
 /// Decides for all Machines of one owner; at most `limit` are on their way at once.
 pub fn replacements(machines: &[&MachineView], limit: usize) -> Replacements {
     let mut result = Replacements::default();
