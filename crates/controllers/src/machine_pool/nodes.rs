@@ -50,7 +50,10 @@ async fn initialize(
     let wanted = back_pointers(gathered);
     let missing: Map<String, Value> = wanted
         .into_iter()
-        .filter(|(key, value)| node.back_pointers.get(*key) != Some(value))
+        .filter(|(key, value)| {
+            let mut known = node.back_pointers.iter();
+            !known.any(|(other, text)| other == key && text == value)
+        })
         .map(|(key, value)| (key.to_owned(), Value::from(value)))
         .collect();
     if missing.is_empty() && !node.uninitialized {

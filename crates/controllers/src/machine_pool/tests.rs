@@ -1,6 +1,6 @@
 //! The pure decisions of a MachinePool, in tables.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,7 +26,7 @@ fn node(number: usize, ready: bool) -> Arc<NodeFact> {
         ready,
         ready_since: Some(now() - SignedDuration::from_secs(600)),
         kubelet_version: Some("v1.34.1".to_owned()),
-        back_pointers: BTreeMap::new(),
+        back_pointers: Box::default(),
         uninitialized: false,
     })
 }

@@ -72,7 +72,8 @@ struct Interest {
 #[derive(Debug, Default)]
 struct InterestInner {
     by_id: HashMap<String, NodeWake>,
-    by_pool: HashMap<NodeWake, BTreeSet<String>>,
+    /// Sorted: a Machine has one, a pool a few.
+    by_pool: HashMap<NodeWake, Box<[String]>>,
     /// Pools that know of fewer machines than they want, and were not yet told of a Node that
     /// nobody knows: it may be theirs.
     short: BTreeSet<NodeWake>,
@@ -86,7 +87,10 @@ impl Interest {
         } else {
             inner.short.remove(pool);
         }
-        let ids: BTreeSet<String> = ids.iter().map(|id| instance_key(id)).collect();
+        let mut ids: Vec<String> = ids.iter().map(|id| instance_key(id)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let ids = ids.into_boxed_slice();
         if inner.by_pool.get(pool) == Some(&ids) {
             return;
         }

@@ -1,7 +1,7 @@
 //! What a pool needs to know of the Nodes of one workload cluster, indexed by provider ID.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, PoisonError, RwLock},
 };
@@ -27,7 +27,7 @@ pub struct NodeFact {
     /// `status.nodeInfo.kubeletVersion`.
     pub kubelet_version: Option<String>,
     /// Annotations of the `cluster.x-k8s.io` group: the back-pointers.
-    pub back_pointers: BTreeMap<String, String>,
+    pub back_pointers: Box<[(String, String)]>,
     /// The uninitialized taint is there.
     pub uninitialized: bool,
 }
@@ -115,7 +115,8 @@ pub struct NodeCache {
 struct Inner {
     by_name: HashMap<String, Arc<NodeFact>>,
     /// By [`instance_key`]: clouds do not tell the case of letters apart, and write it as they like.
-    by_provider_id: HashMap<String, BTreeSet<String>>,
+    /// Sorted by name.
+    by_provider_id: HashMap<String, Vec<Arc<NodeFact>>>,
     rest: HashMap<String, u64>,
     listed: bool,
     trouble: Option<String>,
@@ -137,18 +138,16 @@ impl NodeCache {
     /// The Node of a provider ID. Where several claim one ID, the first by name.
     pub fn by_provider_id(&self, provider_id: &str) -> Option<Arc<NodeFact>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let name = inner
-            .by_provider_id
-            .get(&instance_key(provider_id))?
-            .first()?;
-        inner.by_name.get(name).cloned()
+        let nodes = inner.by_provider_id.get(&instance_key(provider_id))?;
+        nodes.first().cloned()
     }
 
     /// Names of all Nodes that claim a provider ID, sorted.
     pub fn names_by_provider_id(&self, provider_id: &str) -> Vec<String> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let names = inner.by_provider_id.get(&instance_key(provider_id));
-        names.into_iter().flatten().cloned().collect()
+        let nodes = inner.by_provider_id.get(&instance_key(provider_id));
+        let nodes = nodes.into_iter().flatten();
+        nodes.map(|node| node.name.clone()).collect()
     }
 
     /// The Node of a name.
@@ -223,14 +222,14 @@ impl Inner {
             return BTreeSet::new();
         }
         let mut touched = self.remove(&fact.name);
+        let fact = Arc::new(fact);
         if let Some(id) = fact.provider_id.as_deref().map(instance_key) {
-            self.by_provider_id
-                .entry(id.clone())
-                .or_default()
-                .insert(fact.name.clone());
+            let nodes = self.by_provider_id.entry(id.clone()).or_default();
+            nodes.push(fact.clone());
+            nodes.sort_by(|left, right| left.name.cmp(&right.name));
             touched.insert(id);
         }
-        self.by_name.insert(fact.name.clone(), Arc::new(fact));
+        self.by_name.insert(fact.name.clone(), fact);
         touched
     }
 
@@ -241,9 +240,9 @@ impl Inner {
         let Some(id) = old.provider_id.as_deref().map(instance_key) else {
             return BTreeSet::new();
         };
-        if let Some(names) = self.by_provider_id.get_mut(&id) {
-            names.remove(name);
-            if names.is_empty() {
+        if let Some(nodes) = self.by_provider_id.get_mut(&id) {
+            nodes.retain(|node| node.name != name);
+            if nodes.is_empty() {
                 self.by_provider_id.remove(&id);
             }
         }
