@@ -15,7 +15,10 @@ use remuda_plan::machines::{
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::watching::{Glances, Term};
+use crate::{
+    terraform_machine_pool::drop_nulls,
+    watching::{Glances, Term},
+};
 
 /// By cluster and pool, as their labels name them.
 const POOL: &str = "pool";
@@ -163,17 +166,6 @@ fn labeled(object: &DynamicObject) -> Option<Term> {
         labels.get(label::POOL_NAME)?,
     );
     Some(Term::about(POOL, object, format!("{cluster}/{pool}")))
-}
-
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(list) => list.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }
 
 /// A digest of everything of a Machine that tells whether applying it once more would change it: the

@@ -393,7 +393,7 @@ fn parsed<T: DeserializeOwned>(mut object: Value) -> Result<T, String> {
 
 /// Removes null fields of the envelope and the spec. Exports and variables keep theirs: there a
 /// null is a value of its own.
-fn drop_nulls(object: &mut Value) {
+pub(crate) fn drop_nulls(object: &mut Value) {
     const OPAQUE: [&str; 2] = ["exports", "variables"];
     let Value::Object(map) = object else { return };
     map.retain(|_, value| !value.is_null());

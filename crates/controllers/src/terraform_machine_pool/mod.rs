@@ -27,7 +27,7 @@ pub use self::{
     preview::{Outcome, Preview, PreviewError, PreviewSource, preview},
 };
 pub(crate) use self::{
-    gather::{Gathered, secret_data},
+    gather::{Gathered, drop_nulls, secret_data},
     watch::{infrastructure, routes},
 };
 use crate::{context::Context, objects::ApiError, publish::publish, record::RecordStore};
