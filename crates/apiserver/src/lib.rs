@@ -53,6 +53,7 @@ pub mod table;
 mod webhook;
 
 pub use access::Caller;
+pub use admission::AdmissionReview;
 pub use clock::{Clock, SystemClock, TokioClock};
 pub use instance::Instance;
 pub use journal::{Journal, WriteRequest};
@@ -61,4 +62,4 @@ pub use server::{
     ServeError, Serving,
 };
 pub use store::{Backup, BackupSummary, StoreError, verify_backup};
-pub use webhook::ServiceResolver;
+pub use webhook::{Reviewer, ServiceResolver};

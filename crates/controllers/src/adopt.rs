@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     context::{Context, FIELD_MANAGER},
     kinds::Kind,
-    objects::{ApiError, Target},
+    objects::{ApiError, Target, Written},
 };
 
 /// An object that another one refers to, as it was read.
@@ -159,7 +159,7 @@ pub(crate) async fn patch(
     metadata: &Metadata,
     patch: &Value,
     ctx: &Context,
-) -> Result<Value, ApiError> {
+) -> Result<Written, ApiError> {
     let resource = kind.resource();
     let target = Target {
         resource: &resource,

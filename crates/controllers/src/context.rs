@@ -134,6 +134,13 @@ impl Memories {
         changed.insert(uid.to_owned());
     }
 
+    /// A refresh of a pool that rests came to nothing; `None`: nothing is known of the pool.
+    pub(crate) fn refreshed(&self, uid: &str, at: Timestamp) -> Option<()> {
+        let mut by_uid = self.by_uid.lock().unwrap_or_else(PoisonError::into_inner);
+        by_uid.get_mut(uid)?.refreshed_at = Some(at);
+        Some(())
+    }
+
     pub(crate) fn set(&self, uid: &str, memory: Option<Memory>) {
         let mut by_uid = self.by_uid.lock().unwrap_or_else(PoisonError::into_inner);
         match memory {

@@ -7,6 +7,7 @@
 
 mod given;
 mod unmanaged;
+mod written;
 
 use std::{
     collections::BTreeMap,
@@ -26,8 +27,8 @@ use kube::{
 use serde_json::Value;
 use tracing::Instrument as _;
 
-pub use self::given::GivenObjects;
 use self::unmanaged::Unmanaged;
+pub use self::{given::GivenObjects, written::Written};
 use crate::{
     kinds::Kind,
     pool_members::{MembersOf, PoolMembers},
@@ -227,7 +228,7 @@ impl LiveObjects {
         what: &str,
         request: http::Request<Vec<u8>>,
     ) -> Result<Value, kube::Error> {
-        let span = tracing::debug_span!("kubernetes", request = what, otel.kind = "client");
+        let span = span(what);
         if self.keeps_managers {
             return self.client.request(request).instrument(span).await;
         }
@@ -245,7 +246,7 @@ impl LiveObjects {
         namespace: Option<&str>,
         body: &Value,
         manager: &str,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Written, ApiError> {
         let name = body
             .pointer("/metadata/name")
             .and_then(Value::as_str)
@@ -259,9 +260,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .create(&params, body)
             .map_err(|error| failed(&what, &error))?;
-        self.send(&what, request)
-            .await
-            .map_err(|error| classify(&what, error))
+        self.write(what, request).await
     }
 
     /// Replaces an object; its `metadata.resourceVersion` is the precondition.
@@ -274,7 +273,7 @@ impl LiveObjects {
         namespace: Option<&str>,
         body: &Value,
         manager: &str,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Written, ApiError> {
         let name = body
             .pointer("/metadata/name")
             .and_then(Value::as_str)
@@ -288,9 +287,7 @@ impl LiveObjects {
         let request = Request::new(path(resource, namespace))
             .replace(name, &params, bytes)
             .map_err(|error| failed(&what, &error))?;
-        self.send(&what, request)
-            .await
-            .map_err(|error| classify(&what, error))
+        self.write(what, request).await
     }
 
     /// Sends a merge patch. A `metadata.resourceVersion` inside makes it conditional.
@@ -302,7 +299,7 @@ impl LiveObjects {
         target: &Target<'_>,
         patch: &Value,
         manager: &str,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Written, ApiError> {
         let what = what("patch", target.resource, target.namespace, target.name);
         let params = PatchParams {
             field_manager: Some(manager.to_owned()),
@@ -314,9 +311,7 @@ impl LiveObjects {
             Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Merge(patch)),
         }
         .map_err(|error| failed(&what, &error))?;
-        self.send(&what, request)
-            .await
-            .map_err(|error| classify(&what, error))
+        self.write(what, request).await
     }
 
     /// Server-side apply, by force: the manager owns exactly the fields of `body` from now on. A
@@ -329,7 +324,7 @@ impl LiveObjects {
         target: &Target<'_>,
         body: &Value,
         manager: &str,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Written, ApiError> {
         let what = what("apply", target.resource, target.namespace, target.name);
         let params = PatchParams::apply(manager).force();
         let place = Request::new(path(target.resource, target.namespace));
@@ -338,9 +333,23 @@ impl LiveObjects {
             Some(sub) => place.patch_subresource(sub, target.name, &params, &Patch::Apply(body)),
         }
         .map_err(|error| failed(&what, &error))?;
-        self.send(&what, request)
-            .await
-            .map_err(|error| classify(&what, error))
+        self.write(what, request).await
+    }
+
+    async fn write(
+        &self,
+        what: String,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<Written, ApiError> {
+        let span = span(&what);
+        match self.client.request_text(request).instrument(span).await {
+            Ok(text) => Ok(Written {
+                what,
+                text,
+                keeps_managers: self.keeps_managers,
+            }),
+            Err(error) => Err(classify(&what, error)),
+        }
     }
 
     /// Deletes an object, if it is still the one with `uid`. One that is gone is success.
@@ -459,6 +468,10 @@ impl Objects for LiveObjects {
         let namespace = (kind.is_namespaced() && !namespace.is_empty()).then_some(namespace);
         self.list_of(&kind.resource(), namespace, selector).await
     }
+}
+
+fn span(what: &str) -> tracing::Span {
+    tracing::debug_span!("kubernetes", request = what, otel.kind = "client")
 }
 
 /// The collection's path.

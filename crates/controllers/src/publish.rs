@@ -171,7 +171,7 @@ impl<'a> Pool<'a> {
             .await
         {
             Ok(written) => {
-                self.saw(&written);
+                self.saw(written.metadata()?);
                 Ok(())
             }
             Err(ApiError::NotFound(_)) => Ok(()),
@@ -179,12 +179,9 @@ impl<'a> Pool<'a> {
         }
     }
 
-    fn saw(&mut self, written: &Value) {
-        let metadata = written.get("metadata").cloned().unwrap_or(Value::Null);
-        if let Ok(metadata) = serde_json::from_value::<Metadata>(metadata) {
-            self.finalizers = metadata.finalizers;
-            self.resource_version = metadata.resource_version;
-        }
+    fn saw(&mut self, written: Metadata) {
+        self.finalizers = written.finalizers;
+        self.resource_version = written.resource_version;
     }
 }
 

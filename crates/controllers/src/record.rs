@@ -110,10 +110,7 @@ impl<'a> RecordStore<'a> {
                 .create(&kind, namespace, &body, FIELD_MANAGER)
                 .await?
         };
-        *version = written
-            .pointer("/metadata/resourceVersion")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        *version = written.metadata()?.resource_version;
         Ok(())
     }
 
@@ -144,10 +141,7 @@ impl<'a> RecordStore<'a> {
             .objects
             .merge_patch(&target, &patch, FIELD_MANAGER)
             .await?;
-        *version = written
-            .pointer("/metadata/resourceVersion")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        *version = written.metadata()?.resource_version;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use kube::{
     api::DynamicObject,
     core::ApiResource,
@@ -32,7 +32,7 @@ use crate::{
     passes::{self, Reconciled},
     requeue::Failures,
     share::work_on,
-    terraform_machine_pool,
+    terraform_machine_pool::{self, Rests},
     watching::{Glances, Kept, ObjectKey, Route, Watch, keep_conditions, keep_only},
     workload::{NodeNews, NodeWake, NodeWatches},
 };
@@ -160,25 +160,27 @@ pub async fn run(ctx: Arc<Context>, options: Options, shutdown: CancellationToke
     let machines = Watch::new(Kind::Machine).show(members.machines);
     house.watch((Kind::Machine, machines));
 
-    let (queue, woken) = mpsc::unbounded_channel();
+    let (queue, woken) = waking();
     house.routes(terraform_machine_pool::routes(
         &queue,
         &pools,
         &kept_machine_pools,
     ));
+    let rests = Arc::new(Rests::default());
+    let woken = {
+        let rests = rests.clone();
+        woken.inspect(move |key| rests.wake(key.clone().into()))
+    };
     house.controller(Kind::TerraformMachinePool, pools.clone(), woken, {
         let ctx = ctx.clone();
         move |key: ObjectKey| {
-            let ctx = ctx.clone();
-            let key = terraform_machine_pool::PoolKey {
-                namespace: key.namespace,
-                name: key.name,
-            };
-            async move { terraform_machine_pool::reconcile(&key, &ctx).await }.boxed()
+            let (ctx, rests) = (ctx.clone(), rests.clone());
+            async move { terraform_machine_pool::reconcile_woken(&key.into(), &rests, &ctx).await }
+                .boxed()
         }
     });
     if options.identities {
-        let (queue, woken) = mpsc::unbounded_channel();
+        let (queue, woken) = waking();
         let users = identity::Users::new(pools.clone(), clusters.clone(), infra_clusters);
         house.routes(identity::routes(&queue, &identities));
         house.controller(Kind::TerraformClusterIdentity, identities, woken, {
@@ -234,7 +236,7 @@ fn core(
     infra_pools: InfraPools,
 ) {
     let machine_pools = &kept_machine_pools.store;
-    let (queue, woken) = mpsc::unbounded_channel();
+    let (queue, woken) = waking();
     let (news, mut heard) = mpsc::unbounded_channel();
     let (machine_news, machines_heard) = mpsc::unbounded_channel();
     let nodes =
@@ -270,7 +272,7 @@ fn core(
         }
     });
     health_checks(house, ctx);
-    let (queue, woken) = mpsc::unbounded_channel();
+    let (queue, woken) = waking();
     let work = Arc::new(cluster::Workplace {
         contracts: Contracts::default(),
         machine_pools: kept_machine_pools.clone(),
@@ -299,7 +301,7 @@ fn health_checks(house: &mut House<'_>, ctx: &Arc<Context>) {
         );
     });
     house.watch(kept);
-    let (queue, woken) = mpsc::unbounded_channel();
+    let (queue, woken) = waking();
     let work = Arc::new(machine_health_check::Workplace::new(checks.clone()));
     house.routes(machine_health_check::routes(&queue, &checks));
     house.controller(Kind::MachineHealthCheck, checks, woken, {
@@ -320,7 +322,7 @@ fn machines(
 ) {
     let (watch, machines) = Watch::new(Kind::Machine).keep_by(machine::slim, machine::terms);
     house.watch((Kind::Machine, watch));
-    let (queue, woken) = mpsc::unbounded_channel();
+    let (queue, woken) = waking();
     house.routes(machine::routes(&queue, &machines));
     house.tasks.spawn(async move {
         while let Some(NodeWake { namespace, name }) = heard.recv().await {
@@ -337,6 +339,15 @@ fn machines(
             async move { machine::reconcile(&key, &work, &ctx).await }.boxed()
         }
     });
+}
+
+/// A controller's queue, and what comes out of it.
+fn waking() -> (
+    mpsc::UnboundedSender<ObjectKey>,
+    UnboundedReceiverStream<ObjectKey>,
+) {
+    let (queue, woken) = mpsc::unbounded_channel();
+    (queue, UnboundedReceiverStream::new(woken))
 }
 
 fn kept(kind: Kind, slim: fn(&mut DynamicObject)) -> (Store<DynamicObject>, (Kind, Watch)) {
@@ -393,7 +404,7 @@ impl<'a> House<'a> {
         &mut self,
         kind: Kind,
         store: Store<DynamicObject>,
-        woken: mpsc::UnboundedReceiver<ObjectKey>,
+        woken: impl Stream<Item = ObjectKey> + Unpin + Send + 'static,
         reconcile: impl Fn(ObjectKey) -> Reconciled + Send + 'static,
     ) {
         let resource = kind.resource();
@@ -401,7 +412,7 @@ impl<'a> House<'a> {
         metrics.works_on(kind);
         let (woken_for, gone) = (metrics.clone(), metrics.clone());
         let config = Config::default().concurrency(self.options.concurrency_of(kind));
-        let requests = paced(UnboundedReceiverStream::new(woken), Pace::of(kind))
+        let requests = paced(woken, Pace::of(kind))
             .map(move |key| {
                 let request = request(&key, &resource);
                 woken_for.woken(kind, key);

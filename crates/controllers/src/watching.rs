@@ -12,7 +12,7 @@ use std::{
 use futures::StreamExt;
 use kube::{
     Api, Client,
-    api::DynamicObject,
+    api::{DynamicObject, ObjectMeta},
     core::ApiResource,
     runtime::{
         WatchStreamExt,
@@ -244,10 +244,18 @@ impl Watch {
         }
     }
 
-    /// The whole object; what is to be kept of it takes its place. Nobody reads who manages which
-    /// field, and that is half of many objects.
+    /// The whole object; what is to be kept of it, if anything is, takes its place. Nobody reads who
+    /// manages which field, and that is half of many objects.
     fn slimmed(&self, object: &mut DynamicObject) -> DynamicObject {
         object.metadata.managed_fields = None;
+        if self.writer.is_none() {
+            let nothing = DynamicObject {
+                types: None,
+                metadata: ObjectMeta::default(),
+                data: Value::Null,
+            };
+            return std::mem::replace(object, nothing);
+        }
         let whole = object.clone();
         (self.slim)(object);
         whole

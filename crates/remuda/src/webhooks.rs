@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use axum::Router;
 use kube::Client;
 use remuda_controllers::{
     admission::{Admission, Certificates, Endpoint, Keeper, Listener, Rotating, Scope},
@@ -33,11 +32,11 @@ pub(crate) fn serve(
     listener: TcpListener,
     settings: Settings,
     shutdown: &CancellationToken,
-) -> Result<(Keeper, Router)> {
+) -> Result<(Keeper, Admission)> {
     let rotating = Arc::<Rotating>::default();
-    let router = Admission::new(client.clone(), settings.gates).router();
+    let admission = Admission::new(client.clone(), settings.gates);
     let webhooks =
-        Listener::new(router.clone(), rotating.clone()).context("TLS of the webhooks")?;
+        Listener::new(admission.router(), rotating.clone()).context("TLS of the webhooks")?;
     tokio::spawn(webhooks.serve(listener, shutdown.clone()));
     let keeper = Keeper {
         objects: LiveObjects::new(client.clone()),
@@ -47,5 +46,5 @@ pub(crate) fn serve(
         scope: settings.scope,
         rotating,
     };
-    Ok((keeper, router))
+    Ok((keeper, admission))
 }

@@ -123,6 +123,7 @@ impl World {
             .create(&kind.resource(), namespace, &object, TEST)
             .await
             .unwrap_or_else(|error| panic!("{error}"));
-        uids.insert(old, made["metadata"]["uid"].clone());
+        let made = made.metadata().unwrap_or_else(|error| panic!("{error}"));
+        uids.insert(old, made.uid.into());
     }
 }

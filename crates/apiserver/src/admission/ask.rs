@@ -216,12 +216,12 @@ impl Asking<'_> {
         let question = review::review(
             version,
             question,
-            request.object.as_deref(),
-            request.old.as_deref(),
+            request.object.as_ref(),
+            request.old.as_ref(),
         );
         let webhooks = self.instance.webhooks();
         let answer = webhooks
-            .ask(
+            .review(
                 self.instance.name(),
                 &hook.endpoint,
                 &question,

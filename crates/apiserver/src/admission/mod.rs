@@ -29,6 +29,7 @@ pub(crate) use ask::Asking;
 pub(crate) use attributes::{Attributes, KindName, NamespaceLabels, Operation, Resource};
 pub(crate) use configuration::{complete, validate};
 pub(crate) use hook::{Concerned, Hooks};
+pub use review::AdmissionReview;
 
 /// The shelves of the configurations.
 pub(crate) const MUTATING_SHELF: &str =

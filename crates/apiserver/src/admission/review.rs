@@ -1,5 +1,7 @@
 //! The question: an `AdmissionReview`. Pure.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -40,41 +42,62 @@ pub(crate) fn request(
     out
 }
 
-/// The whole review. It borrows its objects, which may be large and go to many webhooks.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Review<'a> {
-    kind: &'static str,
-    api_version: String,
-    request: Question<'a>,
+/// The whole review. It shares its objects, which may be large and go to many webhooks.
+#[derive(Debug, Clone)]
+pub struct AdmissionReview {
+    /// `admission.k8s.io/v1`, for example.
+    pub api_version: String,
+    /// `request`, an object, without the two that follow.
+    pub request: Value,
+    /// `request.object`: what is to be stored; a delete has none.
+    pub object: Option<Arc<Value>>,
+    /// `request.oldObject`: what is stored; a create has none.
+    pub old_object: Option<Arc<Value>>,
 }
 
-struct Question<'a> {
-    fields: Map<String, Value>,
-    objects: [(&'static str, Option<&'a Value>); 2],
-}
-
-impl Serialize for Question<'_> {
+impl Serialize for AdmissionReview {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = self.fields.iter();
-        let fields = fields.map(|(field, value)| (field.as_str(), Some(value)));
-        serializer.collect_map(fields.chain(self.objects))
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Whole<'a> {
+            kind: &'static str,
+            api_version: &'a str,
+            request: Question<'a>,
+        }
+        let whole = Whole {
+            kind: "AdmissionReview",
+            api_version: &self.api_version,
+            request: Question(self),
+        };
+        whole.serialize(serializer)
     }
 }
 
-pub(crate) fn review<'a>(
+struct Question<'a>(&'a AdmissionReview);
+
+impl Serialize for Question<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = self.0.request.as_object().into_iter().flatten();
+        let fields = fields.map(|(field, value)| (field.as_str(), Some(value)));
+        let objects = [
+            ("object", self.0.object.as_deref()),
+            ("oldObject", self.0.old_object.as_deref()),
+        ];
+        serializer.collect_map(fields.chain(objects))
+    }
+}
+
+pub(crate) fn review(
     version: &str,
     request: Map<String, Value>,
-    object: Option<&'a Value>,
-    old: Option<&'a Value>,
-) -> Review<'a> {
-    Review {
-        kind: "AdmissionReview",
+    object: Option<&Arc<Value>>,
+    old: Option<&Arc<Value>>,
+) -> AdmissionReview {
+    AdmissionReview {
         api_version: format!("admission.k8s.io/{version}"),
-        request: Question {
-            fields: request,
-            objects: [("object", object), ("oldObject", old)],
-        },
+        request: Value::Object(request),
+        object: object.cloned(),
+        old_object: old.cloned(),
     }
 }
 
@@ -87,7 +110,7 @@ mod tests {
     fn a_review_names_both_objects_even_where_there_is_none() {
         let mut request = Map::new();
         request.insert("uid".into(), "u".into());
-        let object = json!({"kind": "Widget"});
+        let object = Arc::new(json!({"kind": "Widget"}));
         let review = review("v1", request, Some(&object), None);
         let wanted = json!({
             "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",

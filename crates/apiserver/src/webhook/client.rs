@@ -24,6 +24,7 @@ use super::answer;
 use super::connect::Connector;
 use super::endpoint::{Endpoint, Service};
 use super::{NoServices, ServiceResolver};
+use crate::admission::AdmissionReview;
 
 /// Calls under way at the same time, over all webhooks: ours, far above what a webhook that calls
 /// back needs, low enough for the sockets of a process. A call that waits for its turn waits
@@ -35,6 +36,9 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const HTTPS: u16 = 443;
 /// Endpoints whose connections are kept; beyond, all are made anew.
 const KEPT: usize = 64;
+
+/// Why there is no answer when the time is up.
+const LATE: &str = "context deadline exceeded";
 
 /// What tells one set of connections from another.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -92,10 +96,8 @@ impl Webhooks {
         timeout: Duration,
     ) -> Result<Value, String> {
         let post = |why: &str| format!("Post {:?}: {why}", endpoint.url(timeout));
-        let uri = endpoint
-            .uri(timeout)
-            .ok_or_else(|| post("unsupported protocol scheme"))?;
-        let way = self.way(instance, endpoint, &uri).map_err(|e| post(&e))?;
+        let uri = uri(endpoint, timeout)?;
+        let way = self.way(instance, endpoint).map_err(|e| post(&e))?;
         let body = serde_json::to_vec(review).expect("a JSON value always serialises");
         let request = Request::builder()
             .method(Method::POST)
@@ -113,26 +115,48 @@ impl Webhooks {
             }
         };
         match tokio::time::timeout(timeout, call).await {
-            Err(_) => Err(post("context deadline exceeded")),
+            Err(_) => Err(post(LATE)),
             Ok(Err(why)) => Err(post(&why)),
             Ok(Ok((parts, bytes))) => answer::object(&parts, &bytes),
         }
     }
 
-    fn way(&self, instance: &str, endpoint: &Endpoint, uri: &Uri) -> Result<Way, String> {
-        let resolver = &self.resolver;
-        let here = match &endpoint.service {
-            Some(Service {
+    /// Asks an admission webhook, which may be of this process.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub(crate) async fn review(
+        &self,
+        instance: &str,
+        endpoint: &Endpoint,
+        review: &AdmissionReview,
+        timeout: Duration,
+    ) -> Result<Value, String> {
+        let uri = uri(endpoint, timeout)?;
+        let host = uri.host().filter(|_| endpoint.service.is_none());
+        let port = uri.port_u16().unwrap_or(HTTPS);
+        let reviewer = host.and_then(|host| self.resolver.reviewer_at(instance, host, port));
+        let Some(reviewer) = reviewer else {
+            return self.ask(instance, endpoint, review, timeout).await;
+        };
+        let call = async {
+            let _turn = self.turns.acquire().await;
+            reviewer.review(uri.path(), review).await
+        };
+        let answered = tokio::time::timeout(timeout, call).await;
+        let answered = answered.unwrap_or_else(|_| Err(LATE.to_owned()));
+        answered.map_err(|why| format!("Post {:?}: {why}", endpoint.url(timeout)))
+    }
+
+    fn way(&self, instance: &str, endpoint: &Endpoint) -> Result<Way, String> {
+        let here = endpoint.service.as_ref().and_then(|service| {
+            let Service {
                 namespace,
                 name,
                 port,
-            }) => resolver.in_process(instance, namespace, name, *port),
-            None => resolver.in_process_at(
-                instance,
-                uri.host().unwrap_or_default(),
-                uri.port_u16().unwrap_or(HTTPS),
-            ),
-        };
+            } = service;
+            self.resolver.in_process(instance, namespace, name, *port)
+        });
         match here {
             Some(router) => Ok(Way::InProcess(router)),
             None => self.connections(instance, endpoint).map(Way::Connections),
@@ -162,6 +186,17 @@ impl Webhooks {
         kept.insert(trust, Client::clone(&client));
         Ok(client)
     }
+}
+
+/// Where a review is posted to.
+fn uri(endpoint: &Endpoint, timeout: Duration) -> Result<Uri, String> {
+    let refused = || {
+        format!(
+            "Post {:?}: unsupported protocol scheme",
+            endpoint.url(timeout)
+        )
+    };
+    endpoint.uri(timeout).ok_or_else(refused)
 }
 
 async fn exchange(

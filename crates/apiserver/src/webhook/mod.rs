@@ -21,6 +21,12 @@ pub(crate) use config_problems::check_client_config;
 pub(crate) use endpoint::Endpoint;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::admission::AdmissionReview;
 
 /// Finds the address behind a service that a webhook configuration names.
 ///
@@ -45,13 +51,27 @@ pub trait ServiceResolver: Send + Sync + 'static {
         None
     }
 
-    /// The webhooks of this very process behind the host and port of a URL that a configuration
-    /// names: they are called without a connection, so no certificate is looked at. The same time
-    /// limit holds, and the same is asked of the answer.
-    fn in_process_at(&self, instance: &str, host: &str, port: u16) -> Option<axum::Router> {
+    /// The admission webhooks of this very process behind the host and port of a URL that a
+    /// configuration names: they are handed the review as it is, so no certificate is looked at and
+    /// nothing is written down and read again. The same time limit holds, and the same is asked of
+    /// the answer.
+    fn reviewer_at(&self, instance: &str, host: &str, port: u16) -> Option<Arc<dyn Reviewer>> {
         let _ = (instance, host, port);
         None
     }
+}
+
+/// Admission webhooks of the server's own process.
+pub trait Reviewer: Send + Sync {
+    /// Answers a review that is posted to `path` with an `AdmissionReview`.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    fn review<'a>(
+        &'a self,
+        path: &'a str,
+        review: &'a AdmissionReview,
+    ) -> BoxFuture<'a, Result<Value, String>>;
 }
 
 /// Knows no service.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::{Json, Router, routing};
-use remuda_apiserver::{ApiServer, ServiceResolver};
+use futures::{FutureExt, future::BoxFuture};
+use remuda_apiserver::{AdmissionReview, ApiServer, Reviewer, ServiceResolver};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -29,24 +29,36 @@ impl ServiceResolver for Here {
         None
     }
 
-    fn in_process_at(&self, instance: &str, host: &str, port: u16) -> Option<Router> {
-        ((instance, host, port) == ("", "127.0.0.1", PORT)).then(router)
+    fn reviewer_at(&self, instance: &str, host: &str, port: u16) -> Option<Arc<dyn Reviewer>> {
+        let here = (instance, host, port) == ("", "127.0.0.1", PORT);
+        here.then(|| Arc::new(Here) as Arc<dyn Reviewer>)
     }
 }
 
 /// Refuses what is named `bad` at `/judge`; other paths answer never, or with something else.
-fn router() -> Router {
-    let judged = |Json(review): Json<Value>| async move {
-        let request = &review["request"];
-        let allowed = request["name"] != "bad";
-        let response = json!({"uid": request["uid"], "allowed": allowed});
-        let (version, kind) = (&review["apiVersion"], &review["kind"]);
-        Json(json!({"apiVersion": version, "kind": kind, "response": response}))
-    };
-    Router::new()
-        .route("/judge", routing::post(judged))
-        .route("/silent", routing::post(std::future::pending::<()>))
-        .route("/other", routing::post(|| async { Json(json!({"a": 1})) }))
+impl Reviewer for Here {
+    fn review<'a>(
+        &'a self,
+        path: &'a str,
+        review: &'a AdmissionReview,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        let request = &review.request;
+        let answer = match path {
+            "/judge" => {
+                let object = review.object.as_ref().unwrap();
+                let allowed = object["metadata"]["name"] != "bad";
+                let response = json!({"uid": request["uid"], "allowed": allowed});
+                Ok(
+                    json!({"apiVersion": review.api_version, "kind": "AdmissionReview",
+                          "response": response}),
+                )
+            }
+            "/silent" => return std::future::pending().boxed(),
+            "/other" => Ok(json!({"a": 1})),
+            _ => Err("there is no such webhook".to_owned()),
+        };
+        std::future::ready(answer).boxed()
+    }
 }
 
 fn server() -> ApiServer {
@@ -90,7 +102,7 @@ async fn they_have_the_same_time_and_must_answer_the_same() {
     for (path, seconds, why) in [
         ("/silent", 7, "context deadline exceeded"),
         ("/other", 0, "webhook response was absent"),
-        ("/none", 0, "could not find the requested resource"),
+        ("/none", 0, "there is no such webhook"),
     ] {
         hook["clientConfig"]["url"] = at(path);
         configure(

@@ -10,7 +10,7 @@ use remuda_plan::admission::{
 };
 use serde_json::{Value, json};
 
-use super::Inner;
+use super::{Inner, Review};
 use crate::{
     kinds,
     objects::{ApiError, LiveObjects, Objects},
@@ -20,23 +20,23 @@ use crate::{
 pub(super) async fn facts(
     questions: &[Question],
     kind: Kind,
-    asked: &Value,
+    review: &Review<'_>,
     admission: &Inner,
 ) -> Facts {
     let mut facts = Facts::default();
     for question in questions {
         match question {
             Question::MayReadSecret { namespace, name } => {
-                let user = &asked["userInfo"];
+                let user = &review.request["userInfo"];
                 let known = may_get_secret(user, namespace, name, &admission.objects).await;
                 facts.may_read_secret = Some(known);
             }
             Question::UsersOfIdentity { name } => {
-                let known = users(name, &asked["oldObject"], &admission.objects).await;
+                let known = users(name, review.old_object, &admission.objects).await;
                 facts.identity_users = Some(known.map_err(|error| error.to_string()));
             }
             Question::Machine => {
-                let known = machine(kind, &asked["oldObject"], admission).await;
+                let known = machine(kind, review.old_object, admission).await;
                 facts.machine = Some(known.map_err(|error| error.to_string()));
             }
         }

@@ -27,15 +27,19 @@ pub use self::{
     configurations::{Endpoint, Scope, configurations},
     keeper::{Certificates, KeepError, Keeper},
     listener::{Listener, Rotating},
+    review::Review,
 };
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use axum::{
     Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, Path, State},
-    http::{StatusCode, header},
+    extract::{DefaultBodyLimit, State},
+    http::{StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::post,
 };
@@ -103,26 +107,52 @@ impl Admission {
     }
 }
 
-async fn answer(
-    State(admission): State<Admission>,
-    Path(webhook): Path<String>,
-    body: Bytes,
-) -> Response {
-    let asked = [Phase::Mutate, Phase::Validate]
-        .into_iter()
-        .flat_map(|phase| Kind::ALL.map(|kind| (phase, kind)))
-        .find(|(phase, kind)| path(*phase, *kind).strip_prefix('/') == Some(&webhook));
-    let Some((phase, kind)) = asked else {
-        return (StatusCode::NOT_FOUND, "there is no such webhook").into_response();
-    };
+/// Why a review has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// Nobody answers at this path.
+    #[error("there is no such webhook")]
+    NoSuchWebhook,
+    /// It is no review.
+    #[error("{0}")]
+    NoReview(&'static str),
+}
+
+impl Admission {
+    /// Answers a review that was sent to `path`, with an AdmissionReview.
+    ///
+    /// # Errors
+    /// It is not one that is answered here.
+    pub async fn review(&self, path: &str, review: &Review<'_>) -> Result<Value, Unanswered> {
+        let (phase, kind) = asked(path).ok_or(Unanswered::NoSuchWebhook)?;
+        let answer = review::answer(phase, kind, review, &self.inner).await;
+        answer.map_err(Unanswered::NoReview)
+    }
+}
+
+/// Which question a path asks about which kind.
+fn asked(path: &str) -> Option<(Phase, Kind)> {
+    static PATHS: LazyLock<BTreeMap<String, (Phase, Kind)>> = LazyLock::new(|| {
+        let phases = [Phase::Mutate, Phase::Validate].into_iter();
+        let all = phases.flat_map(|phase| Kind::ALL.map(|kind| (phase, kind)));
+        all.map(|(phase, kind)| (self::path(phase, kind), (phase, kind)))
+            .collect()
+    });
+    PATHS.get(path).copied()
+}
+
+async fn answer(State(admission): State<Admission>, uri: Uri, body: Bytes) -> Response {
+    if asked(uri.path()).is_none() {
+        return (StatusCode::NOT_FOUND, Unanswered::NoSuchWebhook.to_string()).into_response();
+    }
     let Ok(review) = serde_json::from_slice::<Value>(&body) else {
         return (StatusCode::BAD_REQUEST, "the review is not JSON").into_response();
     };
-    match review::answer(phase, kind, &review, &admission.inner).await {
+    match admission.review(uri.path(), &Review::of(&review)).await {
         Ok(answer) => {
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, answer.to_string()).into_response()
         }
-        Err(why) => (StatusCode::BAD_REQUEST, why).into_response(),
+        Err(why) => (StatusCode::BAD_REQUEST, why.to_string()).into_response(),
     }
 }

@@ -6,22 +6,55 @@ use serde_json::{Value, json};
 
 use super::{Inner, Phase, gather};
 
+/// What an API server asks: the `request` of an AdmissionReview, its objects apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Review<'a> {
+    /// `request`; who reads it looks at neither object.
+    pub request: &'a Value,
+    /// `request.object`, null for a delete.
+    pub object: &'a Value,
+    /// `request.oldObject`, null for a create.
+    pub old_object: &'a Value,
+}
+
+impl<'a> Review<'a> {
+    /// The parts of an AdmissionReview.
+    pub fn of(review: &'a Value) -> Self {
+        let request = &review["request"];
+        Self {
+            request,
+            object: &request["object"],
+            old_object: &request["oldObject"],
+        }
+    }
+
+    fn read(&self) -> Option<Request<'a>> {
+        let operation = Operation::from_name(self.request["operation"].as_str()?)?;
+        Some(Request {
+            operation,
+            object: self.object,
+            old: Some(self.old_object).filter(|old| !old.is_null()),
+            dry_run: self.request["dryRun"] == true,
+        })
+    }
+}
+
 /// The answer to a review; an error when it is none.
 pub(super) async fn answer(
     phase: Phase,
     kind: Kind,
-    review: &Value,
+    review: &Review<'_>,
     admission: &Inner,
 ) -> Result<Value, &'static str> {
-    let asked = &review["request"];
-    let uid = asked["uid"].as_str().ok_or("the review has no request")?;
-    let request = read(asked).ok_or("the review's operation is unknown")?;
+    let uid = review.request["uid"].as_str();
+    let uid = uid.ok_or("the review has no request")?;
+    let request = review.read().ok_or("the review's operation is unknown")?;
     let mut response = match phase {
         Phase::Mutate => completed(kind, &request),
         Phase::Validate => {
             let questions = facts::questions(kind, &request);
-            let facts = gather::facts(&questions, kind, asked, admission).await;
-            judged(kind, &request, asked, admission, &facts)
+            let facts = gather::facts(&questions, kind, review, admission).await;
+            judged(kind, &request, review.request, admission, &facts)
         }
     };
     response["uid"] = uid.into();
@@ -30,16 +63,6 @@ pub(super) async fn answer(
         "kind": "AdmissionReview",
         "response": response,
     }))
-}
-
-fn read(asked: &Value) -> Option<Request<'_>> {
-    let operation = Operation::from_name(asked["operation"].as_str()?)?;
-    Some(Request {
-        operation,
-        object: &asked["object"],
-        old: Some(&asked["oldObject"]).filter(|old| !old.is_null()),
-        dry_run: asked["dryRun"] == true,
-    })
 }
 
 fn completed(kind: Kind, request: &Request<'_>) -> Value {

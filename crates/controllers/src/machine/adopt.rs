@@ -9,7 +9,7 @@ use crate::{
     adopt::{self, Adopter, Referenced},
     context::Context,
     kinds::Kind,
-    objects::ApiError,
+    objects::{ApiError, Written},
 };
 
 /// Everything that is written on the Machine itself beside its status, in one write: finalizer,
@@ -40,7 +40,7 @@ pub(super) async fn machine(
     if patch != json!({}) {
         patch["metadata"]["resourceVersion"] = json!(metadata.resource_version);
         let written = patch_machine(metadata, &patch, ctx).await?;
-        gathered.rewrite(written);
+        gathered.rewrite(written.object()?);
     }
     problem
 }
@@ -85,6 +85,6 @@ pub(super) async fn patch_machine(
     metadata: &Metadata,
     patch: &Value,
     ctx: &Context,
-) -> Result<Value, ApiError> {
+) -> Result<Written, ApiError> {
     adopt::patch(Kind::Machine, metadata, patch, ctx).await
 }

@@ -89,7 +89,7 @@ async fn apply(
     let objects = ctx.objects.keeping_managers();
     match objects.apply(&target, machine, MANAGER).await {
         Ok(answer) => {
-            applied.note(&gathered.pool.metadata, machine, &answer);
+            applied.note(&gathered.pool.metadata, machine, &answer.object()?);
             Ok(())
         }
         // It went in the meantime, or another has its name: the next pass sees.

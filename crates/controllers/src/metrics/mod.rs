@@ -35,6 +35,7 @@ use remuda_plan::{
     status::{
         pass::{Pass, PassEnd},
         publication::Publication,
+        wire::Operation,
     },
 };
 use tokio::time::Instant;
@@ -279,6 +280,15 @@ impl Metrics {
         let uid = &world.pool.metadata.uid;
         let tell = |before: Option<&Told>| Told::after(before, world, pass, publication);
         self.standing.told(uid, tell);
+    }
+
+    /// A pool that rests was refreshed: the cloud shows what it showed.
+    pub(crate) fn refreshed(&self, driver: Driver, uid: &str, at: Timestamp) {
+        let operation = Operation::Refresh.as_str();
+        self.operations
+            .count([name(driver).into(), operation.into(), "done".into()]);
+        self.standing
+            .told(uid, |before| Some(before?.refreshed(at)));
     }
 
     /// A pass over a pool looked at the cloud.

@@ -1,7 +1,11 @@
 //! The middle of a pass: observe, diff, carry out. May stop at any line; never decides what a stop
 //! means, that is `fold`'s.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use remuda_cloud::{Credentials, PoolSession, backend::CredentialSource};
 use remuda_plan::{
@@ -16,7 +20,8 @@ use remuda_plan::{
         outputs::Outputs,
         read::{Depth, Freshness},
         record::Record,
-        world::World,
+        secret::Secret,
+        world::{CredentialSecret, World},
     },
     status::{
         pass::{Pass, PassEnd},
@@ -45,17 +50,17 @@ pub(crate) type Stop = PassEnd;
 ///
 /// # Cancellation
 /// Ends as `Interrupted` on shutdown and as `DeadlineExceeded` after the operation's deadline; what
-/// was done until then is in the pass.
+/// was done until then is in the pass, and beside it what the cloud showed at its end.
 pub(crate) async fn attempt(
     gathered: &Gathered,
     records: &RecordStore<'_>,
     gate: Gate,
     ctx: &Context,
-) -> Pass {
+) -> (Pass, Option<Shown>) {
     let next = gate.next.clone();
     let mut pass = Pass::at_gate(gate, ctx.now());
     let Next::Go(goal) = next else {
-        return pass;
+        return (pass, None);
     };
     let left = goal.deadline.duration_since(pass.started);
     let deadline = Duration::try_from(left).unwrap_or_default();
@@ -66,10 +71,17 @@ pub(crate) async fn attempt(
             outcome.unwrap_or(Err(PassEnd::DeadlineExceeded))
         }
     };
-    if let Err(stop) = ended {
+    let shown = ended.unwrap_or_else(|stop| {
         pass.end = stop;
-    }
-    pass
+        None
+    });
+    (pass, shown)
+}
+
+/// What the cloud showed where.
+pub(crate) struct Shown {
+    pub handle: Handle,
+    pub observed: Observed,
 }
 
 async fn operate(
@@ -78,13 +90,13 @@ async fn operate(
     goal: &Goal,
     ctx: &Context,
     pass: &mut Pass,
-) -> Result<(), Stop> {
+) -> Result<Option<Shown>, Stop> {
     let desired = desired(goal)?;
     let Some(handle) = handle(goal, desired.as_ref()) else {
         pass.end = PassEnd::Done;
-        return Ok(());
+        return Ok(None);
     };
-    let session = session(gathered, goal, ctx).await?;
+    let session = session(&Access::of(goal), &gathered.credentials, ctx).await?;
     let session = session.as_ref();
     let observed = observe(session, &handle, goal.depth, goal.freshness).await?;
     if goal.recovering {
@@ -123,14 +135,15 @@ async fn operate(
             }
         }
     };
-    if let Some(shown) = shown {
-        let outputs = pool.outputs(&shown, pass.record.as_ref())?;
-        pass.outputs = Some(match &pass.machines {
-            Some(decision) => decision.published(outputs),
-            None => outputs,
-        });
-    }
-    Ok(())
+    let Some(observed) = shown else {
+        return Ok(None);
+    };
+    let outputs = pool.outputs(&observed, pass.record.as_ref())?;
+    pass.outputs = Some(match &pass.machines {
+        Some(decision) => decision.published(outputs),
+        None => outputs,
+    });
+    Ok(Some(Shown { handle, observed }))
 }
 
 /// What should exist; `None` when only the record is there to act on. A refresh looks where the
@@ -157,48 +170,73 @@ pub(crate) fn handle(goal: &Goal, desired: Option<&Desired>) -> Option<Handle> {
     }
 }
 
-/// Where the credential comes from: the Secret's keys, or the manager's own identity where the Secret
-/// asks for it by name. Who may ask was decided before (`identity::credentials_problem`).
-fn source(gathered: &Gathered, goal: &Goal) -> Result<CredentialSource, CloudFailure> {
-    let keys = &gathered.credentials;
-    let asks = keys.get(AMBIENT_KEY).map(|value| value.reveal().as_slice());
-    match asks {
-        None => Ok(CredentialSource::Keys(keys.clone())),
-        Some(b"true") => Ok(CredentialSource::Ambient),
-        Some(_) => Err(CloudFailure {
-            class: FailureClass::NoCredentials,
-            call: "session".to_owned(),
-            code: String::new(),
-            message: format!(
-                "key {AMBIENT_KEY} of Secret {}/{} is not `true`: correct or remove it",
-                goal.credentials.namespace, goal.credentials.name
-            ),
-            retry_after_seconds: None,
-        }),
+/// Values of a credential Secret by key.
+pub(crate) type Keys = BTreeMap<String, Secret<Vec<u8>>>;
+
+/// Through which credential a cloud is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Access {
+    pub driver: Driver,
+    /// How it was named, `TerraformClusterIdentity/aws`.
+    pub identity: String,
+    pub secret: CredentialSecret,
+}
+
+impl Access {
+    pub(crate) fn of(goal: &Goal) -> Self {
+        Self {
+            driver: goal.driver,
+            identity: goal.identity.clone(),
+            secret: goal.credentials.clone(),
+        }
+    }
+
+    /// Where the credential comes from: the Secret's keys, or the manager's own identity where the
+    /// Secret asks for it by name. Who may ask was decided before (`identity::credentials_problem`).
+    fn source(&self, keys: &Keys) -> Result<CredentialSource, CloudFailure> {
+        let asks = keys.get(AMBIENT_KEY).map(|value| value.reveal().as_slice());
+        match asks {
+            None => Ok(CredentialSource::Keys(keys.clone())),
+            Some(b"true") => Ok(CredentialSource::Ambient),
+            Some(_) => Err(CloudFailure {
+                class: FailureClass::NoCredentials,
+                call: "session".to_owned(),
+                code: String::new(),
+                message: format!(
+                    "key {AMBIENT_KEY} of Secret {}/{} is not `true`: correct or remove it",
+                    self.secret.namespace, self.secret.name
+                ),
+                retry_after_seconds: None,
+            }),
+        }
     }
 }
 
 /// A session with the credential as it was read at the start of this pass.
 pub(crate) async fn session(
-    gathered: &Gathered,
-    goal: &Goal,
+    access: &Access,
+    keys: &Keys,
     ctx: &Context,
 ) -> Result<Arc<dyn PoolSession>, Stop> {
-    let backend = ctx.backends.get(&goal.driver).ok_or_else(|| {
+    let driver = access.driver;
+    let backend = ctx.backends.get(&driver).ok_or_else(|| {
         PassEnd::Failed(CloudFailure {
             class: FailureClass::Bug,
             call: "session".to_owned(),
             code: String::new(),
-            message: format!("this manager runs without a backend for {:?}", goal.driver),
+            message: format!("this manager runs without a backend for {driver:?}"),
             retry_after_seconds: None,
         })
     })?;
+    let Access {
+        identity, secret, ..
+    } = access;
     let credentials = Credentials {
         cache_key: format!(
-            "{}@{}/{}",
-            goal.identity, goal.credentials.namespace, goal.credentials.resource_version
+            "{identity}@{}/{}",
+            secret.namespace, secret.resource_version
         ),
-        source: source(gathered, goal).map_err(PassEnd::Failed)?,
+        source: access.source(keys).map_err(PassEnd::Failed)?,
     };
     backend
         .session(&credentials)

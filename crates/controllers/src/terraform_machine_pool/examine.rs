@@ -8,7 +8,7 @@ use remuda_plan::{
 
 use super::{
     PoolKey, PreviewSource,
-    attempt::{desired, handle, session},
+    attempt::{Access, desired, handle, session},
     gather::gather,
     preview::{announced, make_due},
 };
@@ -64,7 +64,7 @@ pub async fn examine(key: &PoolKey, ctx: &Context) -> Result<Option<Examination>
                 let Some(handle) = handle(&goal, desired.as_ref()) else {
                     return Ok(None);
                 };
-                let session = session(&gathered, &goal, ctx).await?;
+                let session = session(&Access::of(&goal), &gathered.credentials, ctx).await?;
                 let facts = session.examine(&handle, desired.as_ref()).await;
                 let facts = facts.map_err(|error| PassEnd::Failed(error.failure))?;
                 Ok(Some(facts))

@@ -30,6 +30,7 @@ use crate::{
     kinds::Kind,
     objects::{ApiError, Objects},
     record,
+    watching::ObjectKey,
 };
 
 /// A pool by namespace and name.
@@ -39,6 +40,12 @@ pub struct PoolKey {
     pub namespace: String,
     /// `metadata.name`.
     pub name: String,
+}
+
+impl From<ObjectKey> for PoolKey {
+    fn from(ObjectKey { namespace, name }: ObjectKey) -> Self {
+        Self { namespace, name }
+    }
 }
 
 /// What a pass knows besides the world: things no decision may depend on.
@@ -54,6 +61,17 @@ pub(crate) struct Gathered {
     pub record_version: Option<String>,
     /// Values of the credential Secret.
     pub credentials: BTreeMap<String, Secret<Vec<u8>>>,
+    /// The bootstrap Secret, where there is one.
+    pub bootstrap: Option<Version>,
+}
+
+/// A Secret as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub namespace: String,
+    pub name: String,
+    /// `metadata.resourceVersion`.
+    pub version: String,
 }
 
 /// Reads everything. `None`: the pool is gone.
@@ -82,8 +100,9 @@ pub(crate) async fn gather(
     let infra_cluster = infra_cluster(objects, &cluster).await;
     let named = identity::resolve(&pool, infra_cluster.found(), record.found());
     let (identity, credentials) = identity_reads(objects, named.as_ref(), &key.namespace).await;
+    let (bootstrap, bootstrap_version) = bootstrap(objects, &owner).await;
     let mut world = World {
-        bootstrap: bootstrap(objects, &owner).await,
+        bootstrap,
         sources: sources(objects, &pool).await,
         retained: retained(objects, &pool, &record).await,
         machines: Lookup::Missing,
@@ -107,6 +126,7 @@ pub(crate) async fn gather(
         live_status,
         record_version,
         credentials,
+        bootstrap: bootstrap_version,
     }))
 }
 
@@ -202,31 +222,46 @@ async fn infra_cluster(
 async fn bootstrap(
     objects: &dyn Objects,
     owner: &Lookup<MachinePoolObject>,
-) -> Lookup<BootstrapSecret> {
+) -> (Lookup<BootstrapSecret>, Option<Version>) {
     let Lookup::Found(owner) = owner else {
-        return Lookup::Missing;
+        return (Lookup::Missing, None);
     };
-    let name = owner
-        .spec
-        .template
-        .spec
-        .bootstrap
-        .data_secret_name
-        .as_deref();
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return Lookup::Missing;
+    let reference = &owner.spec.template.spec.bootstrap.data_secret_name;
+    let Some(name) = reference.as_deref().filter(|name| !name.is_empty()) else {
+        return (Lookup::Missing, None);
     };
-    match read(objects, Kind::Secret, &owner.metadata.namespace, name).await {
-        Lookup::Found(secret) => match secret_data(&secret) {
-            Ok(mut data) => Lookup::Found(BootstrapSecret {
-                value: data.remove("value"),
-                format: data.remove("format").map(|format| format.reveal().clone()),
-            }),
-            Err(why) => Lookup::Failed(why),
-        },
-        Lookup::Missing => Lookup::Missing,
-        Lookup::Failed(why) => Lookup::Failed(why),
+    let namespace = &owner.metadata.namespace;
+    match read(objects, Kind::Secret, namespace, name).await {
+        Lookup::Found(secret) => {
+            let read = Version {
+                namespace: namespace.clone(),
+                name: name.to_owned(),
+                version: version(&secret),
+            };
+            match secret_data(&secret) {
+                Ok(data) => (Lookup::Found(bootstrap_secret(data)), Some(read)),
+                Err(why) => (Lookup::Failed(why), None),
+            }
+        }
+        Lookup::Missing => (Lookup::Missing, None),
+        Lookup::Failed(why) => (Lookup::Failed(why), None),
     }
+}
+
+fn bootstrap_secret(mut data: BTreeMap<String, Secret<Vec<u8>>>) -> BootstrapSecret {
+    BootstrapSecret {
+        value: data.remove("value"),
+        format: data.remove("format").map(|format| format.reveal().clone()),
+    }
+}
+
+/// `metadata.resourceVersion`; empty where there is none.
+pub(super) fn version(object: &Value) -> String {
+    let version = object.pointer("/metadata/resourceVersion");
+    version
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 async fn sources(objects: &dyn Objects, pool: &PoolObject) -> Vec<Lookup<VariableSource>> {
@@ -292,7 +327,7 @@ async fn identity_reads(
     (reads, values)
 }
 
-async fn credential(
+pub(super) async fn credential(
     objects: &dyn Objects,
     namespace: &str,
     name: &str,
@@ -306,13 +341,10 @@ async fn credential(
         Ok(values) => values,
         Err(why) => return (Lookup::Failed(why), BTreeMap::new()),
     };
-    let version = secret
-        .pointer("/metadata/resourceVersion")
-        .and_then(Value::as_str);
     let found = CredentialSecret {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        resource_version: version.unwrap_or_default().to_owned(),
+        resource_version: version(&secret),
         keys: values.keys().cloned().collect::<BTreeSet<_>>(),
     };
     (Lookup::Found(found), values)

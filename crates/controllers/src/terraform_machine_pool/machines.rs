@@ -23,7 +23,7 @@ use crate::{
     context::{Context, FIELD_MANAGER},
     kinds::Kind,
     machine_pool::REGISTERED,
-    objects::{ApiError, LiveObjects, Objects, Target},
+    objects::{ApiError, LiveObjects, Objects, Target, Written},
     watching::Term,
     workload::ClusterKey,
 };
@@ -235,7 +235,7 @@ impl<'a> Place<'a> {
     }
 }
 
-fn ignore_gone(answer: Result<Value, ApiError>) -> Result<(), ApiError> {
+fn ignore_gone(answer: Result<Written, ApiError>) -> Result<(), ApiError> {
     match answer {
         Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),

@@ -17,7 +17,7 @@ use remuda_plan::{
 use serde_json::Value;
 
 use super::{
-    attempt::{Pool, desired, handle, observe, session},
+    attempt::{Access, Pool, desired, handle, observe, session},
     gather::{PoolKey, gather},
 };
 use crate::{
@@ -226,7 +226,7 @@ pub async fn preview(
                 let Some(handle) = handle(&goal, desired.as_ref()) else {
                     return Ok(None);
                 };
-                let session = session(&gathered, &goal, ctx).await?;
+                let session = session(&Access::of(&goal), &gathered.credentials, ctx).await?;
                 let observed =
                     observe(session.as_ref(), &handle, goal.depth, Freshness::Fresh).await?;
                 let pool = Pool {

@@ -39,10 +39,9 @@ fn namespace(object: &Value) -> Option<&str> {
 /// Creates an object; the stored one.
 pub(crate) async fn create(world: &World, object: &Value) -> Result<Value, ApiError> {
     let resource = resource(object);
-    world
-        .objects
-        .create(&resource, namespace(object), object, "test")
-        .await
+    let objects = &world.objects;
+    let created = objects.create(&resource, namespace(object), object, "test");
+    created.await?.object()
 }
 
 /// Merge-patches an object; the stored one.
@@ -54,7 +53,8 @@ pub(crate) async fn patch(world: &World, object: &Value, patch: Value) -> Result
         name: object["metadata"]["name"].as_str().unwrap(),
         subresource: None,
     };
-    world.objects.merge_patch(&target, &patch, "test").await
+    let patched = world.objects.merge_patch(&target, &patch, "test");
+    patched.await?.object()
 }
 
 /// Deletes an object.

@@ -12,6 +12,7 @@ mod ranch;
 mod autoscaled;
 mod moving;
 mod removal;
+mod rest;
 mod rolling;
 mod surfacing;
 mod taints;

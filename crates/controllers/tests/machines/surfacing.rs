@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use remuda_controllers::kinds::Kind;
-use remuda_testkit::{Cloud, Demo, POOL, World, condition};
+use remuda_testkit::{Demo, POOL, World, condition};
 use serde_json::{Value, json};
 
 use super::ranch::{
@@ -48,32 +48,6 @@ async fn each_instance_is_an_object_and_a_machine_that_lead_to_each_other_and_to
         condition(&pool, "Ready").map(|(status, _)| status),
         Some("True".to_owned())
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn machines_are_read_anew_only_where_something_goes() {
-    let world = settled().await;
-    world.pass(Duration::from_mins(3)).await;
-    let asked = || {
-        [
-            ("get", "terraformmachinepools"),
-            ("get", "machinepools"),
-            ("list", "machines"),
-            ("list", "terraformmachinepoolmachines"),
-        ]
-        .map(|(verb, resource)| world.requests.count(verb, resource))
-    };
-    let before = asked();
-    world.pass(Duration::from_mins(30)).await;
-    let at_rest = asked();
-    assert!(at_rest[0] > before[0], "the pool was looked at");
-    assert!(at_rest[1] > before[1], "so was its owner");
-    assert_eq!(at_rest[2..], before[2..], "but no list was read");
-    Cloud::Aws.replicas(&world, 2).await;
-    has_members(&world, 2).await;
-    let after = asked();
-    assert!(after[2] > at_rest[2], "nobody goes on the word of a watch");
-    assert!(after[3] > at_rest[3]);
 }
 
 /// Proves: CAPI-13, CAPI-97.

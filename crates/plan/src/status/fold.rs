@@ -17,7 +17,7 @@ use super::{
     publication::{
         FinalizerChange, MetadataWrite, OwnerPatch, Publication, RecordWrite, Requeue, SpecWrite,
     },
-    reading, ready, requeue, standing, transitions,
+    reading, ready, requeue, rest, standing, transitions,
     wire::{Operation, PoolStatus},
 };
 use crate::pool::{
@@ -65,6 +65,7 @@ fn untouched() -> Publication {
         events: Vec::new(),
         requeue: Requeue::OnChange,
         memory: None,
+        rest: None,
     }
 }
 
@@ -281,6 +282,7 @@ fn publish(
     let pool = &draft.world.pool;
     let over = over(&draft);
     let requeue = requeue::decide(&draft, now, over);
+    let rest = rest::of(&draft);
     let mut spec = std::mem::take(&mut draft.spec);
     // Our own spec write raises the generation by one; its precondition makes that certain.
     let writes_spec = spec != SpecWrite::default();
@@ -301,7 +303,7 @@ fn publish(
     if changed {
         stamp(&mut status, &draft.memory);
     }
-    Publication {
+    let mut publication = Publication {
         status: changed.then_some(status),
         spec,
         metadata: draft.metadata,
@@ -310,7 +312,10 @@ fn publish(
         events: draft.events,
         requeue,
         memory: (!over).then_some(draft.memory),
-    }
+        rest,
+    };
+    publication.rest = rest.filter(|_| !publication.writes());
+    publication
 }
 
 /// The times of the last reads go along with a write that is made anyway.

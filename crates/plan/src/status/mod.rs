@@ -19,6 +19,7 @@
 //! | `machines` | what is told of the pool's Machines |
 //! | `transitions` | events of changed conditions |
 //! | `requeue` | when to look again |
+//! | `rest` | whether a look at the cloud is enough until then |
 
 pub mod condition;
 mod conditions;
@@ -34,6 +35,7 @@ pub mod publication;
 mod reading;
 mod ready;
 mod requeue;
+pub mod rest;
 mod run;
 mod standing;
 mod transitions;

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::{event::Event, wire::PoolStatus};
+use super::{event::Event, rest::Rest, wire::PoolStatus};
 use crate::pool::{record::Record, world::Memory};
 
 /// Everything one pass writes. On unchanged input every optional part is `None` or empty.
@@ -30,6 +30,20 @@ pub struct Publication {
     pub requeue: Requeue,
     /// To hand back in `World::memory`; `None`: forget the pool.
     pub memory: Option<Memory>,
+    /// The pool rests: looking at the cloud alone is enough for a while.
+    pub rest: Option<Rest>,
+}
+
+impl Publication {
+    /// Something is written to Kubernetes.
+    pub fn writes(&self) -> bool {
+        self.status.is_some()
+            || self.spec != SpecWrite::default()
+            || self.metadata != MetadataWrite::default()
+            || self.owner.is_some()
+            || self.record.is_some()
+            || !self.events.is_empty()
+    }
 }
 
 /// Changes of the pool's `spec`, each field on its own.

@@ -140,6 +140,15 @@ fn remediation_due(draft: &Draft<'_>) -> bool {
         .is_some_and(|record| timing(draft, record).remediation_due())
 }
 
+/// The next drift check of a pool that has applied what it is asked for.
+pub(super) fn drift_due(draft: &Draft<'_>) -> Option<Timestamp> {
+    let findings = &draft.pass.gate.findings;
+    let record = draft.record.as_ref().filter(|record| record.applied)?;
+    let comparable = matches!(findings.dependencies, Some(Ok(())));
+    let applied = record.inputs_hash == findings.inputs_hash && !record.history.apply_is_owed();
+    (comparable && applied).then(|| timing(draft, record).drift_due())
+}
+
 /// The next refresh and drift check of a pool that has applied, and the bound within which a
 /// rotated bootstrap Secret must be seen (captf document, BOOT-2).
 fn looks_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
@@ -163,13 +172,8 @@ fn looks_due(draft: &Draft<'_>, now: Timestamp, due: &mut Vec<Timestamp>) {
     if blocked {
         return;
     }
-    let timing = timing(draft, record);
-    due.push(timing.refresh_due());
-    let comparable = matches!(findings.dependencies, Some(Ok(())));
-    let applied = record.inputs_hash == findings.inputs_hash && !record.history.apply_is_owed();
-    if comparable && applied {
-        due.push(timing.drift_due());
-    }
+    due.push(timing(draft, record).refresh_due());
+    due.extend(drift_due(draft));
     let membership = schedule::interval(
         findings.policies.membership_seconds,
         &draft.world.pool.metadata.uid,

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use axum::Router;
+use futures::{FutureExt, future::BoxFuture};
 use kube::Client;
-use remuda_apiserver::ServiceResolver;
-use remuda_controllers::admission::{CERTIFICATES, Certificates, Endpoint, Scope};
+use remuda_apiserver::{AdmissionReview, Reviewer, ServiceResolver};
+use remuda_controllers::admission::{
+    Admission, CERTIFICATES, Certificates, Endpoint, Review, Scope,
+};
 use remuda_plan::admission::Gates;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -18,10 +21,10 @@ use crate::webhooks::{self, Settings};
 /// How the management API reaches the webhooks once they are served: it is in the same process, so
 /// its calls need no connection. Others find them on loopback.
 #[derive(Default)]
-pub(crate) struct Own(Mutex<Option<(SocketAddr, Router)>>);
+pub(crate) struct Own(Mutex<Option<(SocketAddr, Arc<dyn Reviewer>)>>);
 
 impl Own {
-    fn set(&self, webhooks: Option<(SocketAddr, Router)>) {
+    fn set(&self, webhooks: Option<(SocketAddr, Arc<dyn Reviewer>)>) {
         *self.0.lock().expect("no holder of this lock panics") = webhooks;
     }
 }
@@ -41,12 +44,33 @@ impl ServiceResolver for Own {
         None
     }
 
-    fn in_process_at(&self, instance: &str, host: &str, port: u16) -> Option<Router> {
+    fn reviewer_at(&self, instance: &str, host: &str, port: u16) -> Option<Arc<dyn Reviewer>> {
         let webhooks = self.0.lock().expect("no holder of this lock panics");
-        let (address, router) = webhooks.as_ref()?;
+        let (address, reviewer) = webhooks.as_ref()?;
         let same =
             instance.is_empty() && port == address.port() && host.parse() == Ok(address.ip());
-        same.then(|| router.clone())
+        same.then(|| reviewer.clone())
+    }
+}
+
+struct Answering(Admission);
+
+impl Reviewer for Answering {
+    fn review<'a>(
+        &'a self,
+        path: &'a str,
+        review: &'a AdmissionReview,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        let review = Review {
+            request: &review.request,
+            object: review.object.as_deref().unwrap_or(&Value::Null),
+            old_object: review.old_object.as_deref().unwrap_or(&Value::Null),
+        };
+        async move {
+            let answer = self.0.review(path, &review).await;
+            answer.map_err(|why| why.to_string())
+        }
+        .boxed()
     }
 }
 
@@ -75,8 +99,8 @@ pub(crate) async fn serve(
         scope: Some(Scope::ALL),
         gates,
     };
-    let (keeper, router) = webhooks::serve(client, listener, settings, shutdown)?;
-    own.set(Some((address, router)));
+    let (keeper, admission) = webhooks::serve(client, listener, settings, shutdown)?;
+    own.set(Some((address, Arc::new(Answering(admission)))));
     let (lent, ending) = (Lent(own), shutdown.clone());
     tokio::spawn(async move {
         ending.cancelled().await;
@@ -94,22 +118,35 @@ pub(crate) async fn serve(
 mod tests {
     use super::*;
 
+    struct Silent;
+
+    impl Reviewer for Silent {
+        fn review<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a AdmissionReview,
+        ) -> BoxFuture<'a, Result<Value, String>> {
+            std::future::pending().boxed()
+        }
+    }
+
     #[test]
     fn only_the_management_api_has_them_at_hand_and_only_at_their_own_address() {
         let own = Arc::<Own>::default();
-        assert!(own.in_process_at("", "127.0.0.1", 9443).is_none());
-        own.set(Some((loopback(9443), Router::new())));
+        assert!(own.reviewer_at("", "127.0.0.1", 9443).is_none());
+        let silent = Arc::new(Silent);
+        own.set(Some((loopback(9443), silent)));
         let lent = Lent(own.clone());
-        assert!(own.in_process_at("", "127.0.0.1", 9443).is_some());
+        assert!(own.reviewer_at("", "127.0.0.1", 9443).is_some());
         for (instance, host, port) in [
             ("demo/ranch", "127.0.0.1", 9443),
             ("", "127.0.0.2", 9443),
             ("", "localhost", 9443),
             ("", "127.0.0.1", 443),
         ] {
-            assert!(own.in_process_at(instance, host, port).is_none(), "{host}");
+            assert!(own.reviewer_at(instance, host, port).is_none(), "{host}");
         }
         drop(lent);
-        assert!(own.in_process_at("", "127.0.0.1", 9443).is_none());
+        assert!(own.reviewer_at("", "127.0.0.1", 9443).is_none());
     }
 }

@@ -302,6 +302,7 @@ mod tests {
             events,
             requeue: Requeue::OnChange,
             memory: None,
+            rest: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use jiff::Timestamp;
 use kube::api::DynamicObject;
 use prometheus_client::encoding::DescriptorEncoder;
 use remuda_plan::{
@@ -59,6 +60,14 @@ pub(in crate::metrics) struct Told {
 }
 
 impl Told {
+    /// The same after one more refresh.
+    pub(in crate::metrics) fn refreshed(&self, at: Timestamp) -> Self {
+        let mut told = self.clone();
+        let refresh = Operation::Refresh.as_str();
+        told.succeeded.insert(refresh, at.as_second());
+        told
+    }
+
     /// What is known after one more pass; `None`: the pool is no longer looked after.
     pub(in crate::metrics) fn after(
         before: Option<&Self>,
