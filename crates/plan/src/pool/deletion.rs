@@ -93,6 +93,12 @@ fn abandoned(world: &World) -> Option<Next> {
         .then_some(Next::Release(Release::Abandoned))
 }
 
+/// The pool has applied, and yet no driver has written into its record: the first one was lost, and
+/// what should rebuild it has not come to an end.
+fn is_begun_anew(world: &World, record: &Record) -> bool {
+    record.driver == DriverRecord::None && gate::applied_before(world)
+}
+
 fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &StateFinding) -> Next {
     match state {
         StateFinding::Corrupt(_) | StateFinding::Unreadable(_) => {
@@ -117,7 +123,7 @@ fn destroy(world: &World, now: Timestamp, findings: &mut Findings, state: &State
     if let Some(problem) = gate::credentials_problem(world, driver) {
         return abandoned(world).unwrap_or_else(|| held(findings, Hold::Credentials(problem)));
     }
-    let Some(record) = record else {
+    let Some(record) = record.filter(|record| !is_begun_anew(world, record)) else {
         return look_for_record(world, now, findings, driver);
     };
     if record.history.destroy.failed > 0

@@ -5,7 +5,7 @@ use remuda_plan::{
         gate::{Next, Release},
         keys,
         objects::DeletionPolicy,
-        record::DriverRecord,
+        record::{DriverRecord, Record},
         world::{Lookup, RecordRead, World},
     },
     status::{
@@ -320,6 +320,22 @@ fn a_failed_destroy_is_named_and_tried_again() {
 fn a_lost_record_is_rebuilt_to_destroy() {
     let mut lab = Lab::ready();
     lab.world.record = RecordRead::Missing;
+    lab.delete();
+    lab.cloud.group.as_mut().expect("a group").instances.clear();
+    finish(&mut lab);
+    assert!(lab.cloud.group.is_none() && released(&lab));
+}
+
+/// Whoever begins a record anew, and is gone before it is rebuilt, leaves one that names nothing.
+#[test]
+fn a_record_that_was_lost_and_only_begun_anew_is_rebuilt_to_destroy() {
+    let mut lab = Lab::ready();
+    let begun = Record::new(&lab.world.manager.installation);
+    lab.world.record = RecordRead::Found {
+        record: Box::new(begun),
+        retained_from: None,
+        owned: true,
+    };
     lab.delete();
     lab.cloud.group.as_mut().expect("a group").instances.clear();
     finish(&mut lab);
