@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     certificates::{CertificateError, Material},
     configurations::{Endpoint, Scope, configurations},
-    listener::Rotating,
+    listener::{Rotating, certified},
 };
 use crate::{
     clock::Clock,
@@ -140,9 +140,11 @@ impl Keeper {
             let path = folder.join(name);
             std::fs::read_to_string(&path).map_err(|source| KeepError::File { path, source })
         };
-        let (certificate, key) = (read("tls.crt")?, read("tls.key")?);
+        // Files are replaced one after the other: nobody is to trust the authorities of a
+        // certificate that is not shown.
+        let certified = certified(&read("tls.crt")?, &read("tls.key")?)?;
         self.configure(read("ca.crt").ok().as_deref()).await?;
-        self.rotating.show(&certificate, &key)?;
+        self.rotating.present(certified);
         Ok(())
     }
 

@@ -49,22 +49,34 @@ impl Rotating {
     /// # Errors
     /// The texts are not a certificate and its key.
     pub fn show(&self, certificate: &str, key: &str) -> Result<(), CertificateError> {
-        let damaged = |what: &str| CertificateError::Damaged(what.to_owned());
-        let chain: Result<Vec<_>, _> =
-            CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
-        let chain = chain.map_err(|_| damaged("the certificate"))?;
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes());
-        let key = key.map_err(|_| damaged("the key of the certificate"))?;
-        let key = rustls::crypto::ring::sign::any_supported_type(&key)
-            .map_err(|_| damaged("the key of the certificate"))?;
-        let certified = CertifiedKey::new(chain, key);
-        certified
-            .keys_match()
-            .map_err(|_| damaged("the pair of certificate and key"))?;
-        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *shown = Some(Arc::new(certified));
+        self.present(certified(certificate, key)?);
         Ok(())
     }
+
+    /// Shows what was read before.
+    pub(super) fn present(&self, certified: CertifiedKey) {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *shown = Some(Arc::new(certified));
+    }
+}
+
+/// A certificate with its key.
+///
+/// # Errors
+/// The texts are not a certificate and its key.
+pub(super) fn certified(certificate: &str, key: &str) -> Result<CertifiedKey, CertificateError> {
+    let damaged = |what: &str| CertificateError::Damaged(what.to_owned());
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
+    let chain = chain.map_err(|_| damaged("the certificate"))?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes());
+    let key = key.map_err(|_| damaged("the key of the certificate"))?;
+    let key = rustls::crypto::ring::sign::any_supported_type(&key)
+        .map_err(|_| damaged("the key of the certificate"))?;
+    let certified = CertifiedKey::new(chain, key);
+    certified
+        .keys_match()
+        .map_err(|_| damaged("the pair of certificate and key"))?;
+    Ok(certified)
 }
 
 impl ResolvesServerCert for Rotating {

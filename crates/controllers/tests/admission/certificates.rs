@@ -255,6 +255,19 @@ async fn mounted_certificates_are_read_again_whenever_they_change() {
     replica.can_be_called(&second).await.unwrap();
     assert!(replica.can_be_called(&first).await.is_err());
 
+    // The certificate is the next one already, its key not yet.
+    let key = std::fs::read_to_string(folder.join("tls.key")).unwrap();
+    mount(&folder, true).await;
+    std::fs::write(folder.join("tls.key"), key).unwrap();
+    let torn = replica.keeper.pass().await.unwrap_err().to_string();
+    assert!(torn.contains("the pair of certificate and key"), "{torn}");
+    assert_eq!(
+        bundle(&world).await,
+        first,
+        "nobody trusts what is not shown"
+    );
+    replica.can_be_called(&second).await.unwrap();
+
     std::fs::remove_file(folder.join("tls.key")).unwrap();
     let broken = replica.keeper.pass().await.unwrap_err().to_string();
     assert!(broken.contains("tls.key"), "{broken}");
