@@ -62,16 +62,16 @@ pub(crate) struct Gathered {
     /// Values of the credential Secret.
     pub credentials: BTreeMap<String, Secret<Vec<u8>>>,
     /// The bootstrap Secret, where there is one.
-    pub bootstrap: Option<Version>,
+    pub bootstrap: Option<ReadSecret>,
 }
 
 /// A Secret as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Version {
+pub(crate) struct ReadSecret {
     pub namespace: String,
     pub name: String,
     /// `metadata.resourceVersion`.
-    pub version: String,
+    pub resource_version: String,
 }
 
 /// Reads everything. `None`: the pool is gone.
@@ -222,7 +222,7 @@ async fn infra_cluster(
 async fn bootstrap(
     objects: &dyn Objects,
     owner: &Lookup<MachinePoolObject>,
-) -> (Lookup<BootstrapSecret>, Option<Version>) {
+) -> (Lookup<BootstrapSecret>, Option<ReadSecret>) {
     let Lookup::Found(owner) = owner else {
         return (Lookup::Missing, None);
     };
@@ -233,10 +233,10 @@ async fn bootstrap(
     let namespace = &owner.metadata.namespace;
     match read(objects, Kind::Secret, namespace, name).await {
         Lookup::Found(secret) => {
-            let read = Version {
+            let read = ReadSecret {
                 namespace: namespace.clone(),
                 name: name.to_owned(),
-                version: version(&secret),
+                resource_version: version(&secret),
             };
             match secret_data(&secret) {
                 Ok(data) => (Lookup::Found(bootstrap_secret(data)), Some(read)),

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::{
     PoolKey,
     attempt::{Access, Shown, observe, session},
-    gather::{Gathered, Version, credential, version},
+    gather::{Gathered, ReadSecret, credential, version},
 };
 use crate::{
     context::Context,
@@ -42,7 +42,7 @@ pub(crate) struct Resting {
     shown: u64,
     /// The bootstrap Secret. Whoever may not watch it sees another one within a refresh all the same
     /// (captf document, BOOT-2).
-    bootstrap: Option<Version>,
+    bootstrap: Option<ReadSecret>,
 }
 
 impl Resting {
@@ -110,9 +110,9 @@ impl Resting {
     }
 }
 
-async fn is_as_it_was(objects: &LiveObjects, secret: &Version) -> bool {
+async fn is_as_it_was(objects: &LiveObjects, secret: &ReadSecret) -> bool {
     let read = objects.get(Kind::Secret, &secret.namespace, &secret.name);
-    matches!(read.await, Ok(Some(found)) if version(&found) == secret.version)
+    matches!(read.await, Ok(Some(found)) if version(&found) == secret.resource_version)
 }
 
 /// Equal for equal values in one process; `None` where a value cannot be written down.

@@ -39,5 +39,6 @@ mod operations;
 mod outputs;
 mod property;
 mod readiness;
+mod rest;
 mod schedule;
 mod variables;
