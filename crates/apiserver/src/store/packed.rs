@@ -6,7 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lz4_flex::block;
+use serde_json::Value;
 
+/// The shelf of what must not be kept longer than its object.
+const SECRETS: &str = "secrets";
 /// Shorter texts are not worth packing.
 const SHORTEST: usize = 64;
 /// Longer texts are no dictionaries: one costs time with each text that is packed with it.
@@ -106,6 +109,8 @@ pub(crate) struct Packer {
     /// So many texts it serves at least: each one lasts twice as long as the one before, so that
     /// texts which resemble nothing do not each bring their own.
     lasts: u32,
+    /// The texts are Secrets: a dictionary outlives the object whose text it was.
+    secret: bool,
 }
 
 impl Packer {
@@ -120,7 +125,11 @@ impl Packer {
             scratch.resize(block::get_maximum_output_size(text.len()), 0);
             let mut length = compress(text, scratch, &self.dictionary);
             if length > text.len() / POOR && self.accepts(text) {
-                self.dictionary = text.into();
+                self.dictionary = if self.secret {
+                    without_values(text)
+                } else {
+                    text.into()
+                };
                 self.packed = 0;
                 self.lasts = self.lasts.saturating_mul(2).saturating_add(1);
                 length = compress(text, scratch, &self.dictionary);
@@ -150,10 +159,29 @@ impl Packers {
     pub(super) fn of(&mut self, shelf: &Arc<str>) -> &mut Packer {
         // Looked up first: nearly always it is there.
         if !self.0.contains_key(shelf) {
-            self.0.insert(shelf.clone(), Packer::default());
+            let packer = Packer {
+                secret: **shelf == *SECRETS,
+                ..Packer::default()
+            };
+            self.0.insert(shelf.clone(), packer);
         }
         self.0.get_mut(shelf).expect("made above")
     }
+}
+
+/// The text of a Secret without what it keeps secret, wherever that stands: annotations may hold a
+/// whole manifest.
+fn without_values(text: &[u8]) -> Arc<[u8]> {
+    let Ok(mut object) = serde_json::from_slice::<Value>(text) else {
+        return Arc::default();
+    };
+    for place in ["/data", "/stringData", "/metadata/annotations"] {
+        let values = object.pointer_mut(place).and_then(Value::as_object_mut);
+        for (_, value) in values.into_iter().flatten() {
+            *value = Value::from("");
+        }
+    }
+    object.to_string().into_bytes().into()
 }
 
 fn compress(text: &[u8], out: &mut [u8], dictionary: &[u8]) -> usize {
@@ -207,6 +235,31 @@ mod tests {
         let spec = words();
         let status = if status { words() } else { String::new() };
         format!("{{\"name\":\"pool-{number}\",\"spec\":\"{spec}\",\"status\":\"{status}\"}}")
+    }
+
+    #[test]
+    fn nothing_of_a_secret_outlives_it_in_a_dictionary() {
+        let mut packers = Packers::default();
+        let secret = |name: &str, value: &str| {
+            let mut random = fastrand::Rng::with_seed(1);
+            let letters = std::iter::repeat_with(|| random.char('a'..='z'));
+            let manager: String = letters.take(800).collect();
+            serde_json::json!({
+                "metadata": { "name": name, "annotations": { "last": value }, "m": manager },
+                "data": { "key": value }, "stringData": { "other": value },
+            })
+            .to_string()
+        };
+        let packer = packers.of(&SECRETS.into());
+        let first = secret("a", "c2VjcmV0");
+        assert_eq!(unpacked(&packer.pack(first.as_bytes())), first.as_bytes());
+        let dictionary = String::from_utf8(packer.dictionary.to_vec()).unwrap();
+        assert!(dictionary.contains("\"key\":\"\""), "{dictionary}");
+        assert!(!dictionary.contains("c2VjcmV0"), "{dictionary}");
+        let second = secret("b", "YW5vdGhlcg==");
+        let packed = packer.pack(second.as_bytes());
+        assert_eq!(unpacked(&packed), second.as_bytes());
+        assert!(packed.weight() * 3 < second.len(), "it serves all the same");
     }
 
     #[test]
