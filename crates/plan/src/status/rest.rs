@@ -46,7 +46,11 @@ pub(super) fn of(draft: &Draft<'_>) -> Option<Rest> {
         .is_some_and(|plan| !plan.steps.is_empty());
     let decided = pass.machines.as_deref().is_some_and(|it| !is_quiet(it));
     let findings = &pass.gate.findings;
-    let waits = findings.hold.is_some() || findings.apply_due.is_some() || findings.drift_waits;
+    // What keeps a gate closed may be watched by nobody, and is asked for more often than this.
+    let waits = findings.dependencies != Some(Ok(()))
+        || findings.hold.is_some()
+        || findings.apply_due.is_some()
+        || findings.drift_waits;
     let asks_for_labels = world.identity.namespace_labels != Lookup::Missing;
     if !looked || pass.end != PassEnd::Done || has_steps || decided || waits || asks_for_labels {
         return None;

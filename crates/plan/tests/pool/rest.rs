@@ -79,7 +79,7 @@ fn memory(lab: &mut Lab) -> &mut Memory {
 #[test]
 fn whoever_waits_for_something_does_not_rest() {
     type Change = fn(&mut Lab);
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 7] = [
         ("a member is short", |lab| {
             let group = lab.cloud.group.as_mut().expect("a group");
             group.instances.pop();
@@ -95,6 +95,11 @@ fn whoever_waits_for_something_does_not_rest() {
         }),
         ("the cloud does not answer", |lab| {
             lab.reads_fail = Some(failure(FailureClass::Transient));
+        }),
+        ("the bootstrap Secret is missing", |lab| {
+            lab.world.bootstrap = Lookup::Missing;
+            // The condition that says so is written once.
+            lab.settle();
         }),
         ("labels of the namespace decide", |lab| {
             lab.edit(|mut world| {
